@@ -1,0 +1,1 @@
+"""specfuzz: a correctness fuzzer for batched speculative serving."""

@@ -1,0 +1,1 @@
+"""What happened: the records of a run, the append-only journal and the overlap index."""

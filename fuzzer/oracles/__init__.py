@@ -1,0 +1,1 @@
+"""What is wrong: one module an oracle; exchanges in, findings out."""

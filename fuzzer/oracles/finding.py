@@ -1,0 +1,62 @@
+"""What an oracle says: a finding is a value with a kind, a certainty, evidence and a dedupe key."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from fuzzer.history.records import Arm, Channel, Phase
+
+Kind = Literal[
+    "bleed",
+    "wrong-answer",
+    "divergence",
+    "self-consistency",
+    "corruption",
+    "service",
+    "speculation-health",
+]
+Certainty = Literal["certain", "likely", "possible"]
+When = Literal["concurrent", "stale", "unconditioned", "ambiguous"]
+
+
+class Donor(BaseModel):
+    """Whose content bled: the prompt, the exchange where only one can be meant, the channel and the matched span."""
+
+    model_config = ConfigDict(frozen=True)
+
+    prompt: str | None
+    exchange: str | None = None
+    channel: Channel | Literal["answer", "items", "cohort"]
+    span: str
+    when: When
+
+
+class Finding(BaseModel):
+    """Something wrong with one exchange (or, for speculation health, with one cell).
+
+    ``key`` groups findings of one cause in reports and names them in waivers: ``kind/sub-kind[/detail]@endpoint``.
+    ``evidence`` is JSON for machines, ``summary`` one line of plain text for people (server text in it is repr'd).
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    kind: Kind
+    sub_kind: str
+    certainty: Certainty
+    arm: Arm
+    endpoint: str
+    cell: str
+    phase: Phase | None
+    exchange: str | None
+    prompt: str | None
+    summary: str
+    evidence: dict[str, JsonValue] = Field(default_factory=dict)
+    donor: Donor | None = None
+
+
+def dedupe_key(kind: Kind, sub_kind: str, endpoint: str, detail: str = "") -> str:
+    """The key that findings of one cause share, for instance ``bleed/concurrent/user@candidate``."""
+    return f"{kind}/{sub_kind}{'/' + detail if detail else ''}@{endpoint}"

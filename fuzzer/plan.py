@@ -1,0 +1,200 @@
+"""What to run: endpoints, cells, sampling and policy, validated before anything is sent."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+Engine = Literal["auto", "vllm", "sglang", "llamacpp", "mlx", "trtllm", "openai"]
+Thinking = Literal["auto", "on", "off"]
+ScheduleName = Literal["closed-loop", "rounds", "replicas", "burst-solo"]
+Role = Literal["control", "gated"]
+
+LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16, 32)
+SEQUENTIAL_CAP = 4  # DESIGN: an open sequential test is cut at four times the clean sample
+BLOCK_FLOOR = 48  # judged prompts per block: 7 blocks of 48 are the 331 that a clean cell needs, with 5 over
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Endpoint(_Model):
+    """One server under test or its reference.
+
+    ``url`` is the base, with or without ``/v1``. The API key is read from the environment variable ``api_key_env`` when
+    the client is built and is stored nowhere. ``lm_head`` is the precision of the output head as the user states it.
+    """
+
+    name: str
+    url: str
+    model: str | None = None
+    api_key_env: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    engine: Engine = "auto"
+    lm_head: str | None = None
+
+    @field_validator("url")
+    @classmethod
+    def _http_url(cls, value: str) -> str:
+        parts = urlsplit(value)
+        try:
+            port_ok = parts.port is None or parts.port > 0
+        except ValueError:
+            port_ok = False
+        if parts.scheme not in ("http", "https") or not parts.hostname or not port_ok:
+            raise ValueError(f"{value!r} is not an http(s) URL; write for example http://127.0.0.1:8000")
+        if parts.username or parts.password:
+            raise ValueError("credentials do not belong in a URL; name an environment variable with --api-key-env")
+        return value.rstrip("/")
+
+    @property
+    def base(self) -> str:
+        """The server's root, without a trailing ``/v1``."""
+        return self.url[: -len("/v1")] if self.url.endswith("/v1") else self.url
+
+
+class Sampling(_Model):
+    """How every judged request is sent; greedy always (DESIGN, "Greedy means greedy").
+
+    ``max_tokens`` None means 256, or 4096 where the model thinks. ``timeout`` is the total time for one exchange in
+    seconds; ``connect_timeout`` and ``read_timeout`` (nothing comes for that long) never exceed it.
+    """
+
+    max_tokens: Annotated[int, Field(ge=1, le=131072)] | None = None
+    thinking: Thinking = "auto"
+    stream: bool = True
+    timeout: Annotated[float, Field(gt=0, le=86400)] = 120.0
+    cache: Literal["warm", "cold"] = "warm"
+    seed: int = 1234
+
+    @property
+    def tokens(self) -> int:
+        """The output limit that is sent."""
+        return self.max_tokens or (4096 if self.thinking == "on" else 256)
+
+
+class Policy(_Model):
+    """What breaks a gate and how sure one must be. Rates are shares from 0 to 1.
+
+    ``requests`` fixes the judged answers per gated cell and arm; None means the sequential test.
+    """
+
+    max_wrong_rate: Annotated[float, Field(gt=0, lt=0.5)] = 0.01
+    confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
+    alpha: Annotated[float, Field(gt=0, lt=0.5)] = 0.01
+    requests: Annotated[int, Field(ge=1)] | None = None
+    control_requests: Annotated[int, Field(ge=1)] = 60
+    early_stop: bool = True
+    require_speculation: bool = True
+
+    @property
+    def sequential(self) -> bool:
+        """Whether cells stop by the sequential test (a fixed size implies no early stop)."""
+        return self.early_stop and self.requests is None
+
+
+class Cell(_Model):
+    """Candidate x lm_head precision x concurrency x schedule."""
+
+    candidate: str
+    lm_head: str | None
+    concurrency: int
+    schedule: ScheduleName
+    role: Role
+
+    @property
+    def key(self) -> str:
+        """Unique in a plan, for instance ``candidate/nvfp4/c8/closed-loop``."""
+        return f"{self.candidate}/{self.lm_head or 'unstated'}/c{self.concurrency}/{self.schedule}"
+
+
+class Plan(_Model):
+    """A whole run, as the user asked for it: everything that decides what is sent, and nothing else.
+
+    Two runs with equal plans send the same prompts in the same schedule, byte for byte.
+    """
+
+    candidates: tuple[Endpoint, ...] = Field(min_length=1)
+    references: tuple[Endpoint, ...] = ()
+    concurrency: tuple[Annotated[int, Field(ge=1, le=1024)], ...] = (1, 8)
+    schedules: tuple[ScheduleName, ...] = ("closed-loop", "burst-solo")
+    families: tuple[str, ...] = ()
+    corpora: tuple[str, ...] = ()
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    sampling: Sampling = Sampling()
+    policy: Policy = Policy()
+    budget_seconds: Annotated[float, Field(gt=0)] | None = None
+    redact_content: bool = False
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Plan:
+        for role, group in (("candidate", self.candidates), ("reference", self.references)):
+            names = [endpoint.name for endpoint in group]
+            for name in names:
+                if names.count(name) > 1:
+                    raise ValueError(f"two {role}s are called {name!r}; name them apart: --{role} NAME=URL")
+        if len(set(self.concurrency)) != len(self.concurrency):
+            raise ValueError("a concurrency is given twice; write for example --concurrency 1,8")
+        if len(set(self.schedules)) != len(self.schedules):
+            raise ValueError("a schedule is given twice; write for example --schedule closed-loop,burst-solo")
+        for candidate in self.candidates:
+            if self.references and self.reference_of(candidate.name) is None:
+                raise ValueError(
+                    f"candidate {candidate.name!r} has no reference of that name and none is unnamed; "
+                    f"add --reference {candidate.name}=URL"
+                )
+        return self
+
+    def reference_of(self, candidate: str) -> Endpoint | None:
+        """The reference that serves this candidate: the one of the same name, else the unnamed one."""
+        by_name = {reference.name: reference for reference in self.references}
+        return by_name.get(candidate) or by_name.get("reference")
+
+    def endpoint(self, arm: Literal["candidate", "reference"], candidate: str) -> Endpoint:
+        """The endpoint that serves an arm of this candidate's cells."""
+        if arm == "candidate":
+            return next(endpoint for endpoint in self.candidates if endpoint.name == candidate)
+        reference = self.reference_of(candidate)
+        if reference is None:
+            raise KeyError(candidate)
+        return reference
+
+    def cells(self) -> tuple[Cell, ...]:
+        """All cells, the control (concurrency 1) of each candidate first; it is gated if 1 is the only level."""
+        return tuple(self._cells())
+
+    def _cells(self) -> Iterator[Cell]:
+        levels = sorted(set(self.concurrency))
+        for candidate in self.candidates:
+            if 1 in levels:
+                role: Role = "gated" if levels == [1] else "control"
+                yield Cell(candidate=candidate.name, lm_head=candidate.lm_head, concurrency=1,
+                           schedule="closed-loop", role=role)  # fmt: skip
+            for level in levels:
+                for schedule in self.schedules if level > 1 else ():
+                    yield Cell(candidate=candidate.name, lm_head=candidate.lm_head, concurrency=level,
+                               schedule=schedule, role="gated")  # fmt: skip
+
+    @property
+    def gated(self) -> tuple[Cell, ...]:
+        """The cells that the verdict rests on."""
+        return tuple(cell for cell in self.cells() if cell.role == "gated")
+
+    @property
+    def digest(self) -> str:
+        """A short hash of the plan, to tell unlike runs apart."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+
+def block_size(concurrency: int, schedule: ScheduleName, wanted: int | None = None) -> int:
+    """Judged prompts in one block: whole releases of the schedule, at least ``wanted`` (default 48)."""
+    release = concurrency + 1 if schedule == "burst-solo" else concurrency
+    if schedule == "closed-loop":
+        return max(wanted or BLOCK_FLOOR, 1) if wanted else max(BLOCK_FLOOR, 2 * concurrency)
+    return math.ceil((wanted or BLOCK_FLOOR) / release) * release

@@ -1,0 +1,1 @@
+"""What we ask: families of prompts with checkable constraints, canaries, corpora."""

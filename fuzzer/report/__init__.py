@@ -1,0 +1,1 @@
+"""Telling people and machines what came out."""

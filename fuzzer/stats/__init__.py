@@ -1,0 +1,1 @@
+"""How sure we are: intervals, paired tests, the sequential test, sample sizes."""

@@ -1,0 +1,1 @@
+"""When we ask: schedules and the driver that holds N in flight."""

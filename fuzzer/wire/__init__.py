@@ -1,0 +1,1 @@
+"""How we ask: HTTP client, event streams, engine dialects, server metrics, preflight."""
