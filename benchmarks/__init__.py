@@ -1,0 +1,1 @@
+"""Comparisons in one run, and the detection-power measurement."""
