@@ -1,0 +1,317 @@
+"""What ``summary.json`` holds: the verdict and every number behind it, for people and machines.
+
+Changes are additive only; ``schema_version`` grows when a field's meaning changes. Rates are shares from 0 to 1, times
+are seconds, lengths are tokens.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fuzzer.oracles.finding import Certainty, Finding, Kind
+from fuzzer.plan import Role, ScheduleName
+
+SCHEMA_VERSION = 1
+
+VerdictName = Literal["pass", "fail", "inconclusive", "unavailable", "interrupted"]
+CellStatus = Literal["pass", "fail", "open", "vacuous", "informational", "not-run"]
+ReasonCode = Literal[
+    "passed",
+    "certain-finding",
+    "wrong-rate",
+    "worse-than-reference",
+    "service-failures",
+    "material-divergence",
+    "acceptance-collapse",
+    "bound-open",
+    "no-speculation",
+    "concurrency-not-reached",
+    "too-few-judged",
+    "not-comparable",
+    "truncated",
+    "reference-faulty",
+    "shared-service-failures",
+    "budget",
+    "restarted",
+    "unavailable",
+    "interrupted",
+]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Reason(_Model):
+    """One reason for the verdict, in words; ``cell`` is empty where it concerns the whole run."""
+
+    code: ReasonCode
+    cell: str = ""
+    message: str
+
+
+class EndpointSummary(_Model):
+    """Who stood at one end, as far as it told."""
+
+    name: str
+    role: Literal["candidate", "reference"]
+    url: str
+    engine: str
+    model: str | None = None
+    fingerprint: str | None = None
+    lm_head: str | None = None
+    speculation: bool | None = None
+    context_length: int | None = None
+    slots: int | None = None
+    dropped_parameters: tuple[str, ...] = ()
+
+
+class Preflight(_Model):
+    """Whether the two ends can be compared, before the run."""
+
+    comparable: bool
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    truncated_share: float = 0.0
+    seconds_per_request: float | None = None
+    planned_requests: int = 0
+    planned_seconds: float | None = None
+
+
+class Interval(_Model):
+    """Lower and upper end of an interval, from 0 to 1."""
+
+    low: float
+    high: float
+
+
+class Rate(_Model):
+    """``k`` failures of ``n`` judged answers, with the two-sided Wilson interval for the eye."""
+
+    k: int
+    n: int
+    wilson: Interval | None = None
+
+
+class Bound(_Model):
+    """The one-sided bound that the policy goes by."""
+
+    value: float
+    sided: Literal["upper"] = "upper"
+    method: Literal["clopper-pearson"] = "clopper-pearson"
+    confidence: float
+    unit: Literal["request", "round"] = "request"
+
+
+class ArmCounts(_Model):
+    """What became of one arm's measured exchanges; ``wrong`` by sub-kind, ``unjudged`` by reason, ``error`` by kind."""
+
+    sent: int = 0
+    completed: int = 0
+    right: int = 0
+    verbose: int = 0
+    wrong: dict[str, int] = Field(default_factory=dict)
+    unjudged: dict[str, int] = Field(default_factory=dict)
+    error: dict[str, int] = Field(default_factory=dict)
+    lost: int = 0
+
+
+class Achieved(_Model):
+    """The concurrency that was achieved; ``share_at_n`` is the share of the time, or of the releases, at the profile."""
+
+    share_at_n: float
+    min: int
+    max: int
+    server_running: float | None = None
+
+
+class Paired(_Model):
+    """Exact McNemar: ``b`` pairs failed on the candidate only, ``c`` on the control only; one-sided p, Holm-adjusted."""
+
+    b: int
+    c: int
+    p: float
+    p_adjusted: float | None = None
+    unit: str
+    against: str
+
+
+class Clusters(_Model):
+    """Clusters (rounds, or blocks in a closed loop) and those with a failure, with the bound at their level."""
+
+    unit: Literal["round", "block"]
+    n: int
+    failed: int
+    bound: float
+
+
+class NoiseFloor(_Model):
+    """Divergence at this concurrency, over calibration passes with log-probabilities (``n`` prompts compared).
+
+    ``reference`` and ``candidate`` are the prompts whose output differs: reference against itself in another order,
+    candidate against reference. The band's thresholds are in nats.
+    """
+
+    n: int
+    reference: int
+    candidate: int
+    reference_material: int = 0
+    candidate_material: int = 0
+    grey: int = 0
+    near_tie: int = 0
+    untriaged: int = 0
+    unmatched: int = 0
+    benign_flips: int = 0
+    band_tie: float
+    band_material: float
+    band_source: str
+    p: float | None = None
+    p_adjusted: float | None = None
+    judged: bool = True
+    note: str = ""
+
+
+class MainDivergence(_Model):
+    """Outputs that differ between matched measured exchanges (no log-probabilities asked, so not triaged)."""
+
+    n: int
+    differ: int
+    unmatched: int = 0
+
+
+class AcceptanceSummary(_Model):
+    """What the engine says of its drafting in this cell; lengths in tokens per verify step."""
+
+    drafted: float
+    accepted: float
+    steps: float | None = None
+    length: float | None = None
+    seen: bool
+
+
+class Speed(_Model):
+    """Median times of the measured exchanges in seconds, and output tokens per second over the measured stages."""
+
+    candidate_seconds: float | None = None
+    reference_seconds: float | None = None
+    candidate_first_token: float | None = None
+    reference_first_token: float | None = None
+    candidate_tokens_per_second: float | None = None
+    reference_tokens_per_second: float | None = None
+
+
+class CellSummary(_Model):
+    """One cell: what was measured, how sure it is, and what was decided."""
+
+    key: str
+    role: Role
+    candidate: str
+    lm_head: str | None
+    concurrency: int
+    schedule: ScheduleName
+    status: CellStatus
+    reasons: tuple[str, ...] = ()
+    rate: Rate
+    reference_rate: Rate | None = None
+    arms: dict[Literal["candidate", "reference"], ArmCounts]
+    achieved: dict[Literal["candidate", "reference"], Achieved] = Field(default_factory=dict)
+    bound: Bound | None = None
+    paired: Paired | None = None
+    service: Paired | None = None
+    clusters: Clusters | None = None
+    divergence: MainDivergence | None = None
+    noise_floor: NoiseFloor | None = None
+    acceptance: AcceptanceSummary | None = None
+    speed: Speed = Speed()
+    blocks: int = 0
+    stopped_early: bool = False
+    sequential: bool = False
+    sprt: Literal["pass", "fail", "open"] | None = None
+    requests_needed: int = 0
+
+
+class Comparison(_Model):
+    """Two candidates (often two lm_head precisions) on the same prompts at the same concurrency and schedule."""
+
+    concurrency: int
+    schedule: ScheduleName
+    left: str
+    right: str
+    left_lm_head: str | None
+    right_lm_head: str | None
+    left_rate: Rate
+    right_rate: Rate
+    b: int
+    c: int
+    p_two_sided: float
+    unit: str
+
+
+class FindingGroup(_Model):
+    """All findings of one dedupe key; ``certainty`` is the strongest, ``example`` the first of that certainty."""
+
+    key: str
+    kind: Kind
+    sub_kind: str
+    certainty: Certainty
+    count: int
+    arm: Literal["candidate", "reference"]
+    also_on_reference: bool = False
+    breaks_gate: bool = False
+    waived: bool = False
+    cells: tuple[str, ...] = ()
+    example: Finding
+
+
+class Waiver(_Model):
+    """A known finding that the user lets pass, with a reason and an expiry date (ISO)."""
+
+    key: str
+    reason: str
+    expires: str
+    used: int = 0
+
+
+class FamilyCalibration(_Model):
+    """What calibration kept of one family and level."""
+
+    family: str
+    level: str
+    tried: int
+    kept: int
+    wrong_alone: int = 0
+    wrong_at_n_only: int = 0
+
+
+class Summary(_Model):
+    """The whole of ``summary.json``."""
+
+    schema_version: int = SCHEMA_VERSION
+    tool: str = "specfuzz"
+    tool_version: str
+    run_id: str
+    started: str
+    seconds: float
+    verdict: VerdictName
+    exit_status: int
+    reasons: tuple[Reason, ...]
+    scope: str
+    plan_hash: str
+    seed: int
+    reference_used: bool
+    max_wrong_rate: float
+    confidence: float
+    preflight: Preflight | None = None
+    endpoints: tuple[EndpointSummary, ...] = ()
+    cells: tuple[CellSummary, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    findings: tuple[FindingGroup, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
+    calibration: tuple[FamilyCalibration, ...] = ()
+    vacuity: tuple[str, ...] = ()
+    exchanges: int = 0
+    lost: int = 0
+    resumed: int = 0
+    redacted: bool = False
