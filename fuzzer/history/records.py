@@ -43,9 +43,9 @@ Outcome = Literal[
 
 
 class Record(BaseModel):
-    """Base of all records: immutable, and strict about unknown fields."""
+    """Base of all records: immutable, strict about unknown fields, and able to keep an engine's NaN or infinity."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
 
 class Message(Record):
