@@ -1,0 +1,47 @@
+"""What untrusted text becomes in a terminal: every character that hides, moves or colours something is spelled out."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_BLANKS = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0)  # printable by category, yet show nothing
+_SELECTORS = (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
+_INVISIBLE = frozenset(map(chr, (*_BLANKS, *_SELECTORS)))
+_MARKS = 2  # combining marks on one letter; a taller stack would overprint the lines above
+
+
+def clean(text: str, limit: int = 200) -> str:
+    r"""Untrusted text as one harmless line: the first ``limit`` characters, and how many were left off.
+
+    Control characters, escape sequences, line breaks, bidirectional overrides, zero-width and other blank characters
+    become their Python escapes (``\x1b``, ``\n``, ``\u202e``); letters of every script stay. A backslash stays as it
+    is, since most of what comes here was through ``repr`` already.
+    """
+    shown: list[str] = []
+    length = used = marks = 0
+    for char in text:
+        marks = marks + 1 if unicodedata.combining(char) else 0
+        piece = _visible(char) if marks <= _MARKS else _escape(char)
+        if length + len(piece) > limit:
+            break
+        shown.append(piece)
+        length += len(piece)
+        used += 1
+    left = len(text) - used
+    return "".join(shown) + (f"... (+{left:,} characters)" if left else "")
+
+
+def markup(text: str, limit: int = 200) -> str:
+    """`clean` text that rich's console markup takes literally; for a plain ``rich.text.Text``, `clean` is enough."""
+    from rich.markup import escape
+
+    return escape(clean(text, limit))
+
+
+def _visible(char: str) -> str:
+    return char if char.isprintable() and char not in _INVISIBLE else _escape(char)
+
+
+def _escape(char: str) -> str:
+    escaped = char.encode("unicode_escape").decode("ascii")
+    return escaped if escaped != char else f"\\x{ord(char):02x}"
