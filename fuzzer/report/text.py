@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
+from rich.text import Text
+
 _BLANKS = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0)  # printable by category, yet show nothing
 _SELECTORS = (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
 _INVISIBLE = frozenset(map(chr, (*_BLANKS, *_SELECTORS)))
@@ -31,11 +33,9 @@ def clean(text: str, limit: int = 200) -> str:
     return "".join(shown) + (f"... (+{left:,} characters)" if left else "")
 
 
-def markup(text: str, limit: int = 200) -> str:
-    """`clean` text that rich's console markup takes literally; for a plain ``rich.text.Text``, `clean` is enough."""
-    from rich.markup import escape
-
-    return escape(clean(text, limit))
+def literal(text: str, limit: int = 200, style: str = "") -> Text:
+    """`clean` text that rich shows as it is: no markup, no emoji codes (rich's own ``escape`` is not exact)."""
+    return Text(clean(text, limit), style=style)
 
 
 def _visible(char: str) -> str:
