@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Literal
 
 from fuzzer.oracles.finding import Certainty, Donor, Finding, Kind, dedupe_key
@@ -28,8 +29,8 @@ from fuzzer.summary import (
     Reason,
     Speed,
     Summary,
+    UsedWaiver,
     VerdictName,
-    Waiver,
 )
 
 HOSTILE = (
@@ -39,6 +40,13 @@ HOSTILE = (
 )
 SPAN = "KITE-7Q2M9XB4WD"
 PRIVATE = "the gardener keeps eleven violet umbrellas in the attic"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def rate(k: int, n: int) -> Rate:
@@ -218,7 +226,9 @@ def summary(
         cells=cells,
         comparisons=comparisons,
         findings=findings,
-        waivers=(Waiver(key="corruption/loop@candidate", reason="issue 123, harmless", expires="2026-12-31", used=2),),
+        waivers=(
+            UsedWaiver(key="corruption/loop@candidate", reason="issue 123, harmless", expires="2026-12-31", used=2),
+        ),
         calibration=(
             FamilyCalibration(family="sort", level="easy", tried=60, kept=60),
             FamilyCalibration(family="table", level="hard", tried=60, kept=41, wrong_alone=17, wrong_at_n_only=2),
@@ -265,8 +275,8 @@ def failing() -> Summary:
         "fail",
         1,
         (
-            Reason(code="certain-finding", cell=at, message="bleed/concurrent/history@candidate, 3 times"),
-            Reason(code="wrong-rate", cell=at, message="the sequential test ended: rate above p0 (0.1 %), 9 of 48"),
+            Reason(code="certain-finding", cell=at, message="bleed/concurrent/history@candidate: 3 times here"),
+            Reason(code="wrong-rate", cell=at, message="9 of 48 answers failed: above 0.001, estimate 18.75%"),
             Reason(code="worse-than-reference", cell=at, message="9 prompts failed on the candidate only, 0 on the "
                    "reference only: p = 0.002"),
         ),
@@ -308,7 +318,7 @@ def two_heads() -> Summary:
     return summary(
         "fail",
         1,
-        (Reason(code="wrong-rate", cell=at, message="the sequential test ended: rate above p0 (0.1 %), 111 of 304"),),
+        (Reason(code="wrong-rate", cell=at, message="111 of 304 answers failed: above 0.001, estimate 36.51%"),),
         (
             cell(111, 304, candidate="fp4", status="fail", reference=(0, 304)),
             cell(1, 304, candidate="bf16", lm_head="bf16", status="open", reference=(0, 304)),
