@@ -28,14 +28,14 @@ class Endpoint(_Model):
     """One server under test or its reference.
 
     ``url`` is the base, with or without ``/v1``. The API key is read from the environment variable ``api_key_env`` when
-    the client is built and is stored nowhere. ``lm_head`` is the precision of the output head as the user states it.
+    the client is built and is stored nowhere; ``headers`` may hold secrets and are never written either. ``lm_head`` is the precision of the output head as the user states it.
     """
 
     name: str
     url: str
     model: str | None = None
     api_key_env: str | None = None
-    headers: dict[str, str] = Field(default_factory=dict)
+    headers: dict[str, str] = Field(default_factory=dict, exclude=True, repr=False)
     engine: Engine = "auto"
     lm_head: str | None = None
 
@@ -114,6 +114,14 @@ class Cell(_Model):
         return f"{self.candidate}/{self.lm_head or 'unstated'}/c{self.concurrency}/{self.schedule}"
 
 
+class Waiver(_Model):
+    """A known finding (by dedupe key) that does not fail the gate, with a reason, until the ISO date ``expires``."""
+
+    key: str = Field(min_length=1)
+    reason: str = Field(min_length=1)
+    expires: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+
+
 class Plan(_Model):
     """A whole run, as the user asked for it: everything that decides what is sent, and nothing else.
 
@@ -131,6 +139,7 @@ class Plan(_Model):
     policy: Policy = Policy()
     budget_seconds: Annotated[float, Field(gt=0)] | None = None
     redact_content: bool = False
+    waivers: tuple[Waiver, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Plan:
@@ -172,7 +181,7 @@ class Plan(_Model):
     def _cells(self) -> Iterator[Cell]:
         levels = sorted(set(self.concurrency))
         for candidate in self.candidates:
-            if 1 in levels:
+            if 1 in levels or not self.references:
                 role: Role = "gated" if levels == [1] else "control"
                 yield Cell(candidate=candidate.name, lm_head=candidate.lm_head, concurrency=1,
                            schedule="closed-loop", role=role)  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from fuzzer.oracles.finding import Certainty, Finding, Kind
-from fuzzer.plan import Role, ScheduleName
+from fuzzer.plan import Role, ScheduleName, Waiver
 
 SCHEMA_VERSION = 1
 
@@ -119,7 +119,7 @@ class ArmCounts(_Model):
 
 
 class Achieved(_Model):
-    """The concurrency that was achieved; ``share_at_n`` is the share of the time, or of the releases, at the profile."""
+    """The concurrency achieved; ``share_at_n`` is the share of the time, or of the releases, at the profile."""
 
     share_at_n: float
     min: int
@@ -128,7 +128,7 @@ class Achieved(_Model):
 
 
 class Paired(_Model):
-    """Exact McNemar: ``b`` pairs failed on the candidate only, ``c`` on the control only; one-sided p, Holm-adjusted."""
+    """Exact McNemar: ``b`` pairs failed on the candidate only, ``c`` on the control only; p is one-sided."""
 
     b: int
     c: int
@@ -151,7 +151,8 @@ class NoiseFloor(_Model):
     """Divergence at this concurrency, over calibration passes with log-probabilities (``n`` prompts compared).
 
     ``reference`` and ``candidate`` are the prompts whose output differs: reference against itself in another order,
-    candidate against reference. The band's thresholds are in nats.
+    candidate against reference; ``b`` prompts are material on the candidate only, ``c`` in the floor only. The band's
+    thresholds are in nats.
     """
 
     n: int
@@ -159,6 +160,8 @@ class NoiseFloor(_Model):
     candidate: int
     reference_material: int = 0
     candidate_material: int = 0
+    b: int = 0
+    c: int = 0
     grey: int = 0
     near_tie: int = 0
     untriaged: int = 0
@@ -265,12 +268,9 @@ class FindingGroup(_Model):
     example: Finding
 
 
-class Waiver(_Model):
-    """A known finding that the user lets pass, with a reason and an expiry date (ISO)."""
+class UsedWaiver(Waiver):
+    """A waiver, and how many findings it let pass."""
 
-    key: str
-    reason: str
-    expires: str
     used: int = 0
 
 
@@ -308,7 +308,7 @@ class Summary(_Model):
     cells: tuple[CellSummary, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     findings: tuple[FindingGroup, ...] = ()
-    waivers: tuple[Waiver, ...] = ()
+    waivers: tuple[UsedWaiver, ...] = ()
     calibration: tuple[FamilyCalibration, ...] = ()
     vacuity: tuple[str, ...] = ()
     exchanges: int = 0

@@ -1,0 +1,187 @@
+"""The commands of ``specfuzz``; what they need is imported when they run, so that ``--help`` is quick."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fuzzer.cli import demo as demo_command
+from fuzzer.cli import servers
+from fuzzer.cli.listing import families, faults, oracles, schedules
+
+app = typer.Typer(
+    name="specfuzz",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Does a server with speculative decoding still answer the question it was asked? "
+    "Compares a candidate (speculation on) with a reference (the same model, speculation off) at equal concurrency.",
+)
+
+EXITS = "Exit status: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 unavailable, 130 interrupted."
+
+Out = Annotated[Path, typer.Option("--out", help="Where run directories are made.")]
+Json = Annotated[bool, typer.Option("--json", help="Print summary.json on stdout and nothing else.")]
+Directory = Annotated[Path, typer.Argument(help="A run directory, reports/RUN-ID.")]
+Headers = Annotated[list[str] | None, typer.Option("--header", metavar="K=V", help="A header to send; repeatable.")]
+
+
+def _version(value: bool) -> None:
+    if value:
+        import importlib.metadata
+
+        typer.echo(f"specfuzz {importlib.metadata.version('specfuzz')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(epilog=EXITS)
+def gate(
+    candidate: Annotated[
+        list[str] | None, typer.Option("--candidate", metavar="[NAME=]URL", help="Server with speculation; repeatable.")
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option("--reference", metavar="[NAME=]URL", help="Same model without it; paired by NAME, or serves all."),
+    ] = None,
+    lm_head: Annotated[
+        list[str] | None,
+        typer.Option("--lm-head", metavar="NAME=PRECISION", help="Precision of the output head; repeatable."),
+    ] = None,
+    concurrency: Annotated[str | None, typer.Option(metavar="N,N", help="Levels to run; default 1,8.")] = None,
+    ladder: Annotated[bool | None, typer.Option("--ladder", help="Levels 1,2,3,4,5,6,8,12,16,32.")] = None,
+    schedule: Annotated[
+        list[str] | None, typer.Option(metavar="NAME,...", help="Traffic shapes; default closed-loop,burst-solo.")
+    ] = None,
+    requests: Annotated[
+        int | None, typer.Option(metavar="N", help="Fixed judged answers a gated cell; default: a sequential test.")
+    ] = None,
+    max_wrong_rate: Annotated[str | None, typer.Option(metavar="1%", help="The failure rate to rule out.")] = None,
+    confidence: Annotated[str | None, typer.Option(metavar="95%", help="One-sided confidence of the bound.")] = None,
+    control_requests: Annotated[
+        int | None, typer.Option(metavar="N", help="Judged answers of the control; 60.")
+    ] = None,
+    early_stop: Annotated[
+        bool | None, typer.Option("--early-stop/--no-early-stop", help="Stop a cell as soon as it is decided.")
+    ] = None,
+    budget: Annotated[str | None, typer.Option(metavar="20m", help="Trim the plan to fit this time.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be sent; contact nobody.")] = False,
+    corpus: Annotated[
+        list[str] | None, typer.Option(metavar="NAME|PATH", help="A prompt set, or a .jsonl of your own; repeatable.")
+    ] = None,
+    family: Annotated[list[str] | None, typer.Option(metavar="NAME,...", help="Only these families.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="S", help="Decides prompts and order; default 0.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Output limit; 256, or 4096 thinking.")] = None,
+    thinking: Annotated[str | None, typer.Option(metavar="auto|on|off", help="Thinking switch of the model.")] = None,
+    stream: Annotated[bool | None, typer.Option("--stream/--no-stream", help="Event streams; on by default.")] = None,
+    timeout: Annotated[float | None, typer.Option(metavar="S", help="Total seconds for one exchange; 120.")] = None,
+    cache: Annotated[str | None, typer.Option(metavar="warm|cold", help="Prefix cache, alike on both sides.")] = None,
+    model: Annotated[str | None, typer.Option(metavar="ID", help="Model id; default: the one that is served.")] = None,
+    reference_model: Annotated[str | None, typer.Option(metavar="ID", help="Model id at the reference.")] = None,
+    api_key_env: Annotated[str | None, typer.Option(metavar="VAR", help="Variable that holds the API key.")] = None,
+    reference_api_key_env: Annotated[str | None, typer.Option(metavar="VAR", help="The same at the reference.")] = None,
+    header: Headers = None,
+    engine: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Do not detect the engine: vllm, llamacpp ...")
+    ] = None,
+    require_speculation: Annotated[
+        bool | None,
+        typer.Option("--require-speculation/--no-require-speculation", help="Inconclusive unless drafting is seen."),
+    ] = None,
+    waivers: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Known findings, with reason and expiry.")
+    ] = None,
+    redact_content: Annotated[
+        bool | None, typer.Option("--redact-content", help="Keep prompts and answers out of the reports.")
+    ] = None,
+    out: Out = Path("reports"),
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="These options from a TOML file.")] = None,
+    json: Json = False,
+) -> None:
+    """Gate a rollout: compare candidate and reference, and pass, fail or say that it cannot be told.
+
+    For example: specfuzz gate --candidate http://127.0.0.1:8001 --reference http://127.0.0.1:8000
+    """
+    from fuzzer.cli.running import dry, gate_and_report
+    from fuzzer.options import build_plan, read_config
+
+    given: dict[str, object] = {
+        "candidate": candidate,
+        "reference": reference,
+        "lm_head": lm_head,
+        "concurrency": concurrency,
+        "ladder": ladder,
+        "schedule": schedule,
+        "requests": requests,
+        "max_wrong_rate": max_wrong_rate,
+        "confidence": confidence,
+        "control_requests": control_requests,
+        "early_stop": early_stop,
+        "budget": budget,
+        "corpus": corpus,
+        "family": family,
+        "seed": seed,
+        "max_tokens": max_tokens,
+        "thinking": thinking,
+        "stream": stream,
+        "timeout": timeout,
+        "cache": cache,
+        "model": model,
+        "reference_model": reference_model,
+        "api_key_env": api_key_env,
+        "reference_api_key_env": reference_api_key_env,
+        "header": header,
+        "engine": engine,
+        "require_speculation": require_speculation,
+        "waivers": waivers,
+        "redact_content": redact_content,
+    }
+    plan = build_plan(given, read_config(config) if config else None)
+    if dry_run:
+        dry(plan)
+        return
+    raise typer.Exit(gate_and_report(plan, out=out, as_json=json))
+
+
+@app.command(epilog=EXITS)
+def resume(directory: Directory, header: Headers = None, json: Json = False) -> None:
+    """Go on with an interrupted run; nothing recorded is lost or sent again."""
+    from fuzzer.cli.running import resume_and_report
+
+    raise typer.Exit(resume_and_report(directory, header or [], as_json=json))
+
+
+@app.command(epilog=EXITS)
+def judge(directory: Directory, json: Json = False) -> None:
+    """Judge a recorded run again with today's oracles, and write its reports anew; sends nothing."""
+    from fuzzer.cli.running import judge_and_report
+
+    raise typer.Exit(judge_and_report(directory, as_json=json))
+
+
+@app.command()
+def report(directory: Directory, json: Json = False) -> None:
+    """Show a run's verdict and write report.md and junit.xml from its summary.json."""
+    from fuzzer.cli.running import show
+
+    show(directory, as_json=json)
+
+
+app.command("demo", epilog=EXITS)(demo_command.demo)
+app.command("serve-sim")(servers.serve_sim)
+app.command("gateway")(servers.gateway)
+app.command("families")(families)
+app.command("oracles")(oracles)
+app.command("schedules")(schedules)
+app.command("faults")(faults)

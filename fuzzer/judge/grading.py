@@ -1,0 +1,74 @@
+"""From two answers to one outcome: the grades of DESIGN, decided for a pair as a whole.
+
+An answer is *unjudged* only where both sides could not be judged; a candidate alone that runs away, says nothing or
+refuses is wrong, and a candidate alone that fails in service is a failure of its own kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from fuzzer.history.records import Exchange
+from fuzzer.prompts.grade import Grade
+
+State = Literal["right", "verbose", "wrong", "unjudged", "error", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """What became of one exchange, seen alone: ``none`` means that nothing could be extracted from the reply."""
+
+    value: Literal["right", "verbose", "wrong", "none", "error", "lost"]
+    sub_kind: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Right, however verbose."""
+        return self.value in ("right", "verbose")
+
+    @property
+    def judgeable(self) -> bool:
+        """Whether this side, alone, says right or wrong."""
+        return self.value in ("right", "verbose", "wrong")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One side of a pair after both were seen; ``failed`` counts in the failure rate, ``judged`` in its denominator."""
+
+    state: State
+    sub_kind: str = ""
+    failed: bool = False
+
+    @property
+    def judged(self) -> bool:
+        """Whether it is in the denominator."""
+        return self.state not in ("unjudged", "lost") and not (self.state == "error" and not self.failed)
+
+
+def grade_exchange(exchange: Exchange, grade: Callable[[Exchange], Grade | None]) -> Graded:
+    """The exchange seen alone; ``grade`` is the family's check, None where there is no usable reply."""
+    if exchange.done is None:
+        return Graded("lost")
+    if not exchange.ok:
+        return Graded("error", exchange.done.received.outcome)
+    result = grade(exchange)
+    return Graded("none", "no-answer") if result is None else Graded(result.value, result.sub_kind)
+
+
+def outcome(side: Graded, other: Graded | None) -> Outcome:
+    """The outcome of ``side``, paired with ``other`` (None: no pair; a calibrated prompt counts as answerable)."""
+    if side.value == "lost":
+        return Outcome("lost")
+    if side.value == "error":
+        shared = other is not None and other.value == "error"
+        return Outcome("error", side.sub_kind, failed=not shared)
+    if side.value == "none":
+        if other is not None and other.value in ("none", "error"):
+            return Outcome("unjudged", side.sub_kind)
+        return Outcome("wrong", side.sub_kind, failed=True)
+    if side.value == "wrong":
+        return Outcome("wrong", side.sub_kind or "wrong-value", failed=True)
+    return Outcome(side.value)

@@ -1,0 +1,150 @@
+"""The judge: reads a history line by line, runs the oracles on every closed block, and keeps the counts.
+
+It is fed the same records live and from a file, so ``specfuzz judge RUN`` and the run itself cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from fuzzer.history.overlap import OverlapIndex
+from fuzzer.history.records import AnyRecord, Arm, Block, Done, Exchange, Prompt, Resumed, Sent, Stage
+from fuzzer.judge.calibration import CALIBRATION, Calibration, kept
+from fuzzer.judge.groups import Groups
+from fuzzer.judge.tally import CellTally
+from fuzzer.oracles import ORACLES
+from fuzzer.oracles.context import Batch, ContentIndex, Context
+from fuzzer.oracles.finding import Finding
+from fuzzer.plan import Cell, Plan
+
+BlockKey = tuple[str, int]
+
+
+class Judge:
+    """The state of the judgement of one run. ``sink`` gets every finding, in the order of the blocks."""
+
+    def __init__(self, plan: Plan, sink: Callable[[Finding], None] | None = None) -> None:
+        self.plan = plan
+        self.cells: dict[str, CellTally] = {cell.key: CellTally(cell) for cell in plan.cells()}
+        self.calibrations: dict[str, Calibration] = {}
+        self.groups = Groups()
+        self.prompts: dict[str, Prompt] = {}
+        self.exchanges = 0
+        self.lost = 0
+        self.resumed = 0
+        self.first_ns: int | None = None
+        self.last_ns = 0
+        self._sink = sink
+        self._open: dict[BlockKey, dict[str, Exchange]] = {}
+        self._where: dict[str, BlockKey] = {}
+        self._closed: dict[BlockKey, tuple[str, ...]] = {}
+        self._overlap = OverlapIndex()
+        self._content = ContentIndex()
+        self._lm_heads = {
+            **{f"reference:{endpoint.name}": endpoint.lm_head for endpoint in plan.references},
+            **{endpoint.name: endpoint.lm_head for endpoint in plan.candidates},
+        }
+
+    def feed(self, record: AnyRecord) -> None:
+        """Take in one line of the history, in file order."""
+        if isinstance(record, Prompt):
+            self.prompts[record.id] = record
+            self._content.register(record)
+        elif isinstance(record, Sent):
+            self._sent(record)
+        elif isinstance(record, Done):
+            self._done(record)
+        elif isinstance(record, Stage):
+            self._stage(record)
+        elif isinstance(record, Block):
+            self._close(record)
+        elif isinstance(record, Resumed):
+            self.resumed += 1
+            self._lose_open(record.at_ns)
+
+    def feed_all(self, records: Iterable[AnyRecord]) -> Judge:
+        """Take in a whole history."""
+        for record in records:
+            self.feed(record)
+        return self
+
+    def closed(self, cell: str, block: int) -> tuple[str, ...] | None:
+        """The judged prompts of a closed block, or None while it is open."""
+        return self._closed.get((cell, block))
+
+    def keep(self, cell: str, block: int) -> tuple[str, ...]:
+        """The prompts of an open calibration block that may be judged."""
+        batch = self._batch((cell, block))
+        return kept(batch, self._context(batch))
+
+    def context(self, exchanges: Batch) -> Context:
+        """What an oracle may look at besides its exchanges."""
+        return self._context(exchanges)
+
+    def _sent(self, sent: Sent) -> None:
+        key = (sent.cell, sent.block)
+        exchange = Exchange(sent=sent, done=None)
+        self._open.setdefault(key, {})[sent.key] = exchange
+        self._where[sent.key] = key
+        self.exchanges += 1
+        self.first_ns = self.first_ns or sent.sent_ns
+        self.last_ns = sent.sent_ns
+
+    def _done(self, done: Done) -> None:
+        key = self._where.pop(done.key)
+        exchange = Exchange(sent=self._open[key][done.key].sent, done=done)
+        self._open[key][done.key] = exchange
+        self._overlap.add(exchange)
+        self.last_ns = max(self.last_ns, done.received.end_ns)
+
+    def _lose_open(self, at_ns: int) -> None:
+        for key, block in self._where.items():
+            self._overlap.add(self._open[block][key])
+        self.lost += len(self._where)
+        self._where.clear()
+        self._overlap.resumed(at_ns)
+
+    def _stage(self, stage: Stage) -> None:
+        tally = self.cells.get(stage.cell)
+        if tally is not None and stage.phase == "measure":
+            (tally.candidate if stage.arm == "candidate" else tally.reference).add_stage(stage)
+
+    def _close(self, block: Block) -> None:
+        key = (block.cell, block.block)
+        batch = self._batch(key)
+        context = self._context(batch)
+        for oracle in ORACLES.values():
+            for finding in oracle.judge(batch, context):
+                self.groups.add(finding)
+                if self._sink is not None:
+                    self._sink(finding)
+        if block.cell in self.cells:
+            measured: dict[Arm, list[Exchange]] = {}
+            for exchange in sorted(batch, key=lambda exchange: exchange.sent.index):
+                if exchange.sent.phase == "measure":
+                    measured.setdefault(exchange.sent.arm, []).append(exchange)
+            tally = self.cells[block.cell]
+            tally.add_block({arm: tuple(group) for arm, group in measured.items()}, context, self._control(tally.cell))
+        elif block.cell.endswith(f"/{CALIBRATION}"):
+            self.calibrations.setdefault(block.cell, Calibration(block.cell)).add_block(
+                batch, block.judged_prompts, context
+            )
+        self._closed[key] = block.judged_prompts
+        self._open.pop(key, None)
+
+    def _control(self, cell: Cell) -> dict[tuple[str, int], bool] | None:
+        """The level-1 outcomes of this candidate, where there is no reference to pair with."""
+        if self.plan.references or cell.role == "control":
+            return None
+        for tally in self.cells.values():
+            if tally.cell.role == "control" and tally.cell.candidate == cell.candidate:
+                return tally.outcomes
+        return None
+
+    def _batch(self, key: BlockKey) -> Batch:
+        return tuple(self._open.get(key, {}).values())
+
+    def _context(self, batch: Batch) -> Context:
+        return Context(
+            prompts=self.prompts, overlap=self._overlap, content=self._content, lm_heads=self._lm_heads, batch=batch
+        )

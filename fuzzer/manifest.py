@@ -1,0 +1,62 @@
+"""``run.json``: what a run directory is about, enough to resume or re-judge it on another day."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fuzzer.errors import HistoryError
+from fuzzer.plan import Plan
+from fuzzer.summary import EndpointSummary, Preflight, Reason
+
+MANIFEST = "run.json"
+HISTORY = "history.jsonl"
+FINDINGS = "findings.jsonl"
+
+
+class Manifest(BaseModel):
+    """The plan, the versions and who stood at each end.
+
+    ``not_run`` maps a cell that the budget cut to the reason, ``notes`` a cell that ended undecided; ``stopped`` holds
+    what kept the run from starting, and ``interrupted`` whether it was cut short.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: int = 1
+    run_id: str
+    started: str
+    tool_version: str
+    python: str
+    libraries: dict[str, str] = Field(default_factory=dict)
+    plan: Plan
+    plan_hash: str
+    seed: int
+    endpoints: tuple[EndpointSummary, ...] = ()
+    preflight: Preflight | None = None
+    not_run: dict[str, str] = Field(default_factory=dict)
+    notes: dict[str, Reason] = Field(default_factory=dict)
+    stopped: tuple[Reason, ...] = ()
+    interrupted: bool = False
+
+
+def write_manifest(directory: Path, manifest: Manifest) -> None:
+    """Write ``run.json`` whole or not at all."""
+    temporary = directory / f".{MANIFEST}.tmp"
+    temporary.write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    os.replace(temporary, directory / MANIFEST)
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """Read ``run.json``; a directory that is no run, or a damaged one, is a HistoryError."""
+    path = directory / MANIFEST
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise HistoryError(f"{path}: no run here ({error.strerror}); name a directory such as reports/RUN-ID") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise HistoryError(f"{path}: not a specfuzz manifest: {where}: {first['msg']}") from None

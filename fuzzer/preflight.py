@@ -1,0 +1,152 @@
+"""Preflight: before a run costs anything, who stands at each end, and can the two be compared?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from fuzzer.errors import UnavailableError
+from fuzzer.history.records import AnyRecord, Arm, Block, Exchange
+from fuzzer.plan import Endpoint, Plan
+from fuzzer.prompts.pool import PromptPool
+from fuzzer.summary import EndpointSummary, Preflight, Reason, ReasonCode
+from fuzzer.traffic.driver import Driver, Line, StageSpec
+from fuzzer.traffic.memo import PROBES
+from fuzzer.traffic.schedules import Release
+from fuzzer.wire.client import Client
+from fuzzer.wire.compare import compare
+from fuzzer.wire.identify import Identity
+
+PROBE_COUNT = 6
+TRUNCATED_SHARE = 0.05
+
+CODES: dict[str, ReasonCode] = {"no-speculation": "no-speculation"}
+
+
+@dataclass(slots=True)
+class End:
+    """One endpoint of the run, made ready."""
+
+    endpoint: Endpoint
+    arm: Arm
+    identity: Identity
+    client: Client
+    dropped: tuple[str, ...] = ()
+    line: Line = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.line = Line(self.endpoint.name, self.client)
+
+    def summary(self) -> EndpointSummary:
+        """The endpoint for ``summary.json``."""
+        identity = self.identity
+        return EndpointSummary(
+            name=self.endpoint.name,
+            role=self.arm,
+            url=self.endpoint.url,
+            engine=identity.engine,
+            model=identity.model,
+            fingerprint=identity.version,
+            lm_head=self.endpoint.lm_head,
+            speculation=identity.speculation,
+            context_length=identity.context_length,
+            slots=identity.slots,
+            dropped_parameters=self.dropped,
+        )
+
+
+def compare_ends(plan: Plan, ends: Sequence[End]) -> tuple[list[Reason], list[str]]:
+    """What stands against comparing the ends (blocking), and what one should know (warnings)."""
+    blocking: list[Reason] = []
+    warnings: list[str] = []
+    identities = {(end.arm, end.endpoint.name): end.identity for end in ends}
+    for candidate in plan.candidates:
+        reference = plan.reference_of(candidate.name)
+        theirs = identities["reference", reference.name] if reference else None
+        for problem in compare(identities["candidate", candidate.name], theirs):
+            if problem.code == "no-speculation" and not plan.policy.require_speculation:
+                continue
+            text = f"{candidate.name}: {problem.message}"
+            if problem.severity == "blocking":
+                blocking.append(Reason(code=CODES.get(problem.code, "not-comparable"), message=text))
+            else:
+                warnings.append(text)
+        if reference and reference.lm_head is None and candidate.lm_head is not None:
+            warnings.append(f"{candidate.name}: the reference's lm_head is not stated; assumed to be the candidate's")
+    for end in ends:
+        slots = end.identity.slots
+        if slots is not None and slots < max(plan.concurrency):
+            warnings.append(f"{end.endpoint.name} has {slots} slots for a concurrency of {max(plan.concurrency)}")
+        warnings.extend(f"{end.endpoint.name}: {text}" for text in end.identity.warnings)
+        if end.dropped:
+            warnings.append(f"{end.endpoint.name} refuses {', '.join(end.dropped)}: left out of every request")
+    return blocking, warnings
+
+
+async def probe(
+    plan: Plan, ends: Sequence[End], driver: Driver, pool: PromptPool, record: Callable[[AnyRecord], None]
+) -> tuple[dict[tuple[Arm, str], list[Exchange]], list[Reason]]:
+    """Send a few prompts to each end, one at a time, and then warm it up within the concurrency cap."""
+    probes: dict[tuple[Arm, str], list[Exchange]] = {}
+    reasons: list[Reason] = []
+    prompts = tuple(pool.filler(PROBES + index).id for index in range(PROBE_COUNT))
+    width = max(plan.concurrency)
+    warm = tuple(pool.filler(PROBES + PROBE_COUNT + index).id for index in range(width))
+    for end in ends:
+        cell = f"{end.endpoint.name}/preflight"
+        spec = StageSpec(
+            cell=cell, arm=end.arm, phase="preflight", block=0, concurrency=1, releases=(Release(1, prompts),)
+        )
+        got = await driver.drive(spec, end.line)
+        probes[end.arm, end.endpoint.name] = got
+        if not any(exchange.ok for exchange in got):
+            raise UnavailableError(_all_failed(end, got))
+        if end.arm == "reference" and (share := truncated(got)) > TRUNCATED_SHARE:
+            reasons.append(_truncated(plan, end, share))
+        spec = StageSpec(
+            cell=cell, arm=end.arm, phase="warmup", block=0, concurrency=width, releases=(Release(width, warm),)
+        )
+        await driver.drive(spec, end.line)
+    for name in dict.fromkeys(end.endpoint.name for end in ends):
+        record(Block(cell=f"{name}/preflight", block=0, judged_prompts=()))
+    return probes, reasons
+
+
+def truncated(exchanges: Sequence[Exchange]) -> float:
+    """The share of replies that ran into max_tokens, from 0 to 1."""
+    cut = sum(exchange.received is not None and exchange.received.finish_reason == "length" for exchange in exchanges)
+    return cut / len(exchanges) if exchanges else 0.0
+
+
+def _truncated(plan: Plan, end: End, share: float) -> Reason:
+    text = (
+        f"{share:.0%} of the probes at {end.endpoint.name} ran into max_tokens ({plan.sampling.tokens}): "
+        f"raise --max-tokens, or use --thinking off"
+    )
+    return Reason(code="truncated", message=text)
+
+
+def _all_failed(end: End, exchanges: Sequence[Exchange]) -> str:
+    first = next((exchange.received for exchange in exchanges if exchange.received is not None), None)
+    why = f"{first.outcome}: {first.detail}" if first else "no reply"
+    return f"{end.arm} {end.endpoint.name} at {end.endpoint.url} failed every probe ({why})"
+
+
+def report(
+    ends: Sequence[End], probes: dict[tuple[Arm, str], list[Exchange]], reasons: Sequence[Reason], warnings: list[str]
+) -> Preflight:
+    """The preflight for ``summary.json``."""
+    seconds = [
+        (exchange.received.end_ns - exchange.sent.sent_ns) / 1e9
+        for got in probes.values()
+        for exchange in got
+        if exchange.received is not None
+    ]
+    references = [probes[end.arm, end.endpoint.name] for end in ends if end.arm == "reference"] if probes else []
+    return Preflight(
+        comparable=not reasons,
+        problems=tuple(reason.message for reason in reasons),
+        warnings=tuple(dict.fromkeys(warnings)),
+        truncated_share=max((truncated(got) for got in references), default=0.0),
+        seconds_per_request=sum(seconds) / len(seconds) if seconds else None,
+    )

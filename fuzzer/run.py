@@ -1,0 +1,336 @@
+"""The conductor: it alone knows both sides; it runs the phases in order and knows no reporter.
+
+Listeners get the events; the history, the manifest and the findings are written here, the reports are not.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import secrets
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TextIO
+
+import anyio
+
+from fuzzer.cells import CandidateRun
+from fuzzer.errors import HistoryError, UnavailableError, UsageError
+from fuzzer.estimate import describe, estimate, trim
+from fuzzer.events import Event, Listener, PreflightDone, RunFinished, RunStarted
+from fuzzer.history.journal import Journal, read_history
+from fuzzer.history.records import AnyRecord, Arm, Exchange, Opened, Prompt, Resumed
+from fuzzer.judge import Judge
+from fuzzer.manifest import FINDINGS, HISTORY, Manifest, read_manifest, write_manifest
+from fuzzer.oracles.finding import Finding
+from fuzzer.plan import Endpoint, Plan
+from fuzzer.preflight import End, compare_ends, probe, report
+from fuzzer.prompts.pool import PromptPool
+from fuzzer.summarise import active_waivers, summarise
+from fuzzer.summary import Reason, Summary
+from fuzzer.traffic.driver import TOP_LOGPROBS, Driver, Line, Prompts
+from fuzzer.traffic.memo import Memo
+from fuzzer.wire.client import Client
+from fuzzer.wire.clock import now_ns
+from fuzzer.wire.dialects import dialect_for
+from fuzzer.wire.identify import identify
+from fuzzer.wire.negotiate import negotiate
+from fuzzer.wire.params import Params
+
+LIBRARIES = ("httpx", "httpx-aiohttp", "anyio", "pydantic", "scipy")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that has ended: its summary, and the directory that holds its history."""
+
+    summary: Summary
+    directory: Path
+
+
+def run_gate(
+    plan: Plan, *, out: Path = Path("reports"), run_id: str | None = None, listeners: Sequence[Listener] = ()
+) -> Run:
+    """Run a plan to its verdict, from synchronous code; see `gate`."""
+    return anyio.run(partial(gate, plan, out=out, run_id=run_id, listeners=listeners))
+
+
+async def gate(
+    plan: Plan, *, out: Path = Path("reports"), run_id: str | None = None, listeners: Sequence[Listener] = ()
+) -> Run:
+    """Run a plan to its verdict; what ``specfuzz gate`` does.
+
+    Makes ``out/run_id`` (a fresh id if None) with ``run.json``, ``history.jsonl`` and ``findings.jsonl``. Faults of a
+    server never raise: they are in the summary, which also holds the exit status. Raises UsageError for a plan that
+    cannot be carried out, such as an unknown family.
+    """
+    pool = PromptPool(plan.seed, plan.families, plan.corpora)
+    manifest = _new_manifest(plan, run_id or _fresh_id())
+    directory = out / manifest.run_id
+    try:
+        directory.mkdir(parents=True)
+    except FileExistsError:
+        raise UsageError(f"--out: {directory} exists already; resume it, or choose another directory") from None
+    except OSError as error:
+        raise UsageError(f"--out: cannot make {directory}: {error.strerror}") from None
+    write_manifest(directory, manifest)
+    return await _run(manifest, directory, pool, listeners, resumed=False)
+
+
+def resume(directory: Path, *, headers: Mapping[str, str] | None = None, listeners: Sequence[Listener] = ()) -> Run:
+    """Take up an interrupted run where its history ends; what was recorded is neither lost nor sent again.
+
+    ``headers`` go with every request; a run directory holds none, since they may be secrets. Raises HistoryError if the
+    directory holds no run.
+    """
+    manifest = read_manifest(directory)
+    manifest.plan = _with_headers(manifest.plan, headers or {})
+    manifest.interrupted = False
+    manifest.stopped = ()
+    manifest.notes = {}
+    pool = PromptPool(manifest.plan.seed, manifest.plan.families, manifest.plan.corpora)
+    return anyio.run(partial(_run, manifest, directory, pool, listeners, resumed=True))
+
+
+def rejudge(directory: Path) -> Summary:
+    """Judge a recorded run again with today's oracles; rewrites ``findings.jsonl``, sends nothing."""
+    manifest = read_manifest(directory)
+    with _findings(directory) as sink:
+        judge = Judge(manifest.plan, sink).feed_all(read_history(directory / HISTORY))
+    return summarise(manifest, judge)
+
+
+def _run(manifest: Manifest, directory: Path, pool: PromptPool, listeners: Sequence[Listener], *, resumed: bool) -> Run:
+    def emit(event: Event) -> None:
+        for listener in listeners:
+            listener(event)
+
+    with _findings(directory) as sink:
+        session = _Session(manifest, directory, pool, emit, sink)
+        session.open(resumed=resumed)
+        emit(RunStarted(manifest.run_id, str(directory), manifest.plan, resumed))
+        try:
+            await session.conduct()
+        finally:
+            session.close()
+    summary = summarise(manifest, session.judge)
+    emit(RunFinished(summary))
+    return Run(summary, directory)
+
+
+@dataclass(slots=True)
+class _Session:
+    """One process's part of a run."""
+
+    manifest: Manifest
+    directory: Path
+    pool: PromptPool
+    emit: Callable[[Event], None]
+    sink: Callable[[Finding], None]
+    judge: Judge = field(init=False)
+    memo: Memo = field(default_factory=Memo)
+    journal: Journal = field(init=False)
+    started: float = field(default_factory=time.monotonic)
+
+    def open(self, *, resumed: bool) -> None:
+        """Open the history, after reading what an earlier process left in it."""
+        self.judge = Judge(self.manifest.plan, self.sink)
+        path = self.directory / HISTORY
+        if resumed:
+            if not path.exists():
+                raise HistoryError(f"{path}: the history is missing, so there is nothing to resume")
+            for record in read_history(path):
+                self.judge.feed(record)
+                self.memo.add(record)
+        self.journal = Journal(path)
+        self.record(Resumed(at_ns=now_ns()) if resumed else Opened(run_id=self.manifest.run_id, at_ns=now_ns()))
+
+    def close(self) -> None:
+        """Close the history and leave the manifest as it stands."""
+        self.journal.close()
+        write_manifest(self.directory, self.manifest)
+
+    def record(self, record: AnyRecord) -> None:
+        """Journal a record, then let the judge see it."""
+        self.journal.append(record)
+        self.judge.feed(record)
+
+    async def conduct(self) -> None:
+        """All phases; Ctrl-C and SIGTERM end them with the history whole."""
+        async with anyio.create_task_group() as tasks:
+            if threading.current_thread() is threading.main_thread():
+                tasks.start_soon(self._watch_signals, tasks.cancel_scope)
+            try:
+                await self._phases()
+            except UnavailableError as error:
+                self.manifest.stopped = (Reason(code="unavailable", message=str(error)),)
+            tasks.cancel_scope.cancel()
+
+    async def _watch_signals(self, scope: anyio.CancelScope) -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async for _ in signals:
+                self.manifest.interrupted = True
+                scope.cancel()
+                return
+
+    async def _phases(self) -> None:
+        plan = self.manifest.plan
+        async with AsyncExitStack() as stack:
+            ends = await self._ends(stack)
+            self.manifest.endpoints = tuple(end.summary() for end in ends)
+            blocking, warnings = compare_ends(plan, ends)
+            driver = self._driver()
+            probes = {}
+            if not blocking and not self._probed():
+                probes, blocking = await probe(plan, ends, driver, self.pool, self.record)
+            self._preflight(ends, probes, blocking, warnings)
+            if blocking:
+                self.manifest.stopped = tuple(blocking)
+                return
+            for candidate in plan.candidates:
+                await self._candidate(candidate.name, ends, driver).run()
+
+    async def _ends(self, stack: AsyncExitStack) -> list[End]:
+        plan = self.manifest.plan
+        endpoints: list[tuple[Arm, Endpoint]] = [("candidate", endpoint) for endpoint in plan.candidates]
+        endpoints += [("reference", endpoint) for endpoint in plan.references]
+        return [await self._end(stack, arm, endpoint) for arm, endpoint in endpoints]
+
+    async def _end(self, stack: AsyncExitStack, arm: Arm, endpoint: Endpoint) -> End:
+        sampling = self.manifest.plan.sampling
+        identity = await identify(endpoint, role=arm)
+        dialect = dialect_for(identity.engine)
+        client = Client(identity.pin(endpoint), dialect, timeout=sampling.timeout, role=arm)
+        await stack.enter_async_context(client)
+        asked = Params(
+            max_tokens=8,
+            stream=sampling.stream,
+            logprobs=TOP_LOGPROBS,
+            cache=sampling.cache,
+            salt="negotiation",
+            thinking=sampling.thinking,
+        )
+        _, dropped, _ = await negotiate(client, dialect, self.pool.filler(_NEGOTIATION).messages, asked)
+        end = End(endpoint, arm, identity, client, dropped)
+        end.line.exposures.update(self.memo.exposures.get((arm, endpoint.name), {}))
+        return end
+
+    def _probed(self) -> bool:
+        """Whether an earlier process has done the preflight."""
+        return all(
+            self.judge.closed(f"{endpoint.name}/preflight", 0) is not None
+            for endpoint in (*self.manifest.plan.candidates, *self.manifest.plan.references)
+        )
+
+    def _preflight(
+        self,
+        ends: Sequence[End],
+        probes: dict[tuple[Arm, str], list[Exchange]],
+        blocking: list[Reason],
+        warnings: list[str],
+    ) -> None:
+        plan = self.manifest.plan
+        before = self.manifest.preflight
+        preflight = report(ends, probes, blocking, warnings)
+        if before is not None and not probes:
+            preflight = before
+        speed = preflight.seconds_per_request
+        self.manifest.not_run.update(trim(plan, speed))
+        cost = estimate(plan, speed)
+        preflight = preflight.model_copy(update={"planned_requests": cost.requests, "planned_seconds": cost.seconds})
+        self.manifest.preflight = preflight
+        write_manifest(self.directory, self.manifest)
+        self.emit(PreflightDone(preflight, describe(plan, speed)))
+
+    def _driver(self) -> Driver:
+        prompts = Prompts(self._find, self.pool.filler, self.memo)
+        return Driver(
+            record=self.record,
+            emit=self.emit,
+            memo=self.memo,
+            prompts=prompts,
+            sampling=self.manifest.plan.sampling,
+        )
+
+    def _find(self, prompt_id: str) -> Prompt:
+        return _by_id(self.pool, prompt_id)
+
+    def _candidate(self, name: str, ends: Sequence[End], driver: Driver) -> CandidateRun:
+        plan = self.manifest.plan
+        reference = plan.reference_of(name)
+        lines: dict[Arm, Line] = {}
+        for end in ends:
+            if end.arm == "candidate" and end.endpoint.name == name:
+                lines["candidate"] = end.line
+            elif end.arm == "reference" and reference is not None and end.endpoint.name == reference.name:
+                lines["reference"] = end.line
+        return CandidateRun(
+            plan=plan,
+            candidate=plan.endpoint("candidate", name),
+            lines=lines,
+            driver=driver,
+            judge=self.judge,
+            pool=self.pool,
+            record=self.record,
+            emit=self.emit,
+            waived=frozenset(waiver.key for waiver in active_waivers(plan)),
+            out_of_time=self._out_of_time,
+            not_run=self.manifest.not_run,
+            notes=self.manifest.notes,
+        )
+
+    def _out_of_time(self) -> bool:
+        budget = self.manifest.plan.budget_seconds
+        return budget is not None and time.monotonic() - self.started > budget
+
+
+_NEGOTIATION = 2_000_000  # the filler that asks which parameters an engine takes
+
+
+@lru_cache(maxsize=4096)
+def _by_id(pool: PromptPool, prompt_id: str) -> Prompt:
+    number = int(prompt_id[1:])
+    return pool.filler(number) if prompt_id.startswith("f") else pool.prompt(number)
+
+
+@contextmanager
+def _findings(directory: Path) -> Iterator[Callable[[Finding], None]]:
+    """Writes ``findings.jsonl`` anew, a line a finding."""
+    with (directory / FINDINGS).open("w", encoding="utf-8") as file:
+        yield lambda finding: _write(file, finding)
+
+
+def _write(file: TextIO, finding: Finding) -> None:
+    file.write(finding.model_dump_json() + "\n")
+
+
+def _with_headers(plan: Plan, headers: Mapping[str, str]) -> Plan:
+    def add(endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
+        return tuple(endpoint.model_copy(update={"headers": dict(headers)}) for endpoint in endpoints)
+
+    return plan.model_copy(update={"candidates": add(plan.candidates), "references": add(plan.references)})
+
+
+def _fresh_id() -> str:
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+
+
+def _new_manifest(plan: Plan, run_id: str) -> Manifest:
+    return Manifest(
+        run_id=run_id,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        tool_version=importlib.metadata.version("specfuzz"),
+        python=f"{platform.python_implementation()} {platform.python_version()} {sys.platform}",
+        libraries={name: importlib.metadata.version(name) for name in LIBRARIES},
+        plan=plan,
+        plan_hash=plan.digest,
+        seed=plan.seed,
+    )
