@@ -1,0 +1,49 @@
+"""The engine's counters as Prometheus text, under vLLM's names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fuzzer.sim.engine import Engine
+
+CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
+
+_Samples = Iterable[tuple[str, float]]
+
+
+def exposition(engine: Engine) -> str:
+    """All metrics at this moment. Those of speculation exist only while it is on."""
+    return "".join(_lines(engine))
+
+
+def _lines(engine: Engine) -> Iterator[str]:
+    label = f'engine="0",model_name="{_escaped(engine.config.model)}"'
+    for name, kind, samples in _families(engine):
+        full_name = f"vllm:{name}_total" if kind == "counter" else f"vllm:{name}"
+        yield f"# TYPE {full_name} {kind}\n"
+        for extra, value in samples:
+            yield f"{full_name}{{{label}{extra}}} {float(value)}\n"
+
+
+def _families(engine: Engine) -> Iterator[tuple[str, str, _Samples]]:
+    scheduler, asked, steps = engine.scheduler, engine.counters, engine.scheduler.counters
+    running = len(scheduler.running) + len(scheduler.silent)
+    yield "num_requests_running", "gauge", [("", running)]
+    yield "num_requests_waiting", "gauge", [("", len(scheduler.waiting))]
+    yield "kv_cache_usage_perc", "gauge", [("", min(1.0, running / engine.config.max_num_seqs))]
+    yield "num_preemptions", "counter", [("", 0)]
+    yield "prompt_tokens", "counter", [("", asked.prompt_tokens)]
+    yield "generation_tokens", "counter", [("", steps.generated)]
+    yield "prefix_cache_queries", "counter", [("", asked.prompt_tokens)]
+    yield "prefix_cache_hits", "counter", [("", asked.cached_tokens)]
+    yield "request_success", "counter", [(f',finished_reason="{why}"', n) for why, n in asked.finished.items()]
+    if engine.speculating:
+        yield "spec_decode_num_drafts", "counter", [("", steps.drafts)]
+        yield "spec_decode_num_draft_tokens", "counter", [("", steps.draft_tokens)]
+        yield "spec_decode_num_accepted_tokens", "counter", [("", steps.accepted)]
+        at = [(f',position="{place}"', count) for place, count in enumerate(steps.accepted_at)]
+        yield "spec_decode_num_accepted_tokens_per_pos", "counter", at
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

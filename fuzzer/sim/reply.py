@@ -1,0 +1,111 @@
+"""Reply bodies: chat completions, stream chunks, as vLLM words them."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from fuzzer.sim.config import SimConfig
+from fuzzer.sim.draws import fingerprint
+from fuzzer.sim.engine import Request
+from fuzzer.sim.sequence import Emission
+
+DONE = b"data: [DONE]\n\n"
+
+
+def system_fingerprint(config: SimConfig) -> str:
+    """Stays the same while the launch configuration does."""
+    shape = f"{config.model}\x1f{config.speculative}\x1f{config.k}\x1f{config.lm_head}\x1f{config.seed}"
+    return f"vllm-{config.version}-{fingerprint(shape).hex()[:8]}"
+
+
+class Replies:
+    """Builds the bodies of one request's reply."""
+
+    def __init__(self, config: SimConfig, mark: str, request: Request, request_id: str) -> None:
+        self._request = request
+        self._head = {
+            "id": f"chatcmpl-{request_id}",
+            "object": "chat.completion.chunk",
+            "created": int(time.time()),
+            "model": config.model,
+        }
+        self._mark = mark
+        self._open = b"data: " + json.dumps(self._head).encode()[:-1] + b', "choices": [{"index": 0, "delta": '
+        self._started = False
+
+    def chunk(self, text: str, fresh: list[Emission]) -> bytes:
+        """The stream events for newly delivered tokens: the role first, and the reason of the end with the last."""
+        role = b"" if self._started else self._event({"role": "assistant", "content": ""}, [], None, first=True)
+        self._started = True
+        reason = self._request.sequence.finish_reason
+        if not text and not fresh and not reason:
+            return role
+        return role + self._event({"content": text}, fresh, reason)
+
+    def ending(self) -> bytes:
+        """The usage event if it was asked for, and the mark of the end."""
+        if not self._request.chat.include_usage:
+            return DONE
+        body = self._head | {"choices": [], "usage": self._usage(), "system_fingerprint": self._mark}
+        return b"data: " + json.dumps(body).encode() + b"\n\n" + DONE
+
+    def whole(self, text: str, tokens: list[Emission]) -> bytes:
+        """The body of a reply that is not streamed."""
+        sequence, wants_ids = self._request.sequence, self._request.chat.return_token_ids
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": text, "refusal": None, "tool_calls": [], "reasoning": None},
+            "logprobs": self._logprobs(tokens),
+            "finish_reason": sequence.finish_reason,
+            "stop_reason": sequence.stop_reason,
+            "token_ids": [token.id for token in tokens] if wants_ids else None,
+        }
+        body = self._head | {
+            "object": "chat.completion",
+            "choices": [choice],
+            "usage": self._usage(),
+            "system_fingerprint": self._mark,
+            "prompt_logprobs": None,
+            "prompt_token_ids": self._request.reading.ids if wants_ids else None,
+        }
+        return json.dumps(body).encode()
+
+    def _event(self, delta: dict[str, str], fresh: list[Emission], reason: str | None, first: bool = False) -> bytes:
+        rest: dict[str, Any] = {"logprobs": self._logprobs(fresh) if fresh else None, "finish_reason": reason}
+        if reason:
+            rest["stop_reason"] = self._request.sequence.stop_reason
+        if self._request.chat.return_token_ids:
+            rest["token_ids"] = [token.id for token in fresh] if not first else None
+        tail: dict[str, Any] = {"system_fingerprint": self._mark}
+        if first and self._request.chat.return_token_ids:
+            tail["prompt_token_ids"] = self._request.reading.ids
+        return b"".join(
+            (self._open, json.dumps(delta).encode(), b", ", json.dumps(rest).encode()[1:-1], b"}], ",
+             json.dumps(tail).encode()[1:], b"\n\n")
+        )  # fmt: skip
+
+    def _usage(self) -> dict[str, Any]:
+        prompt, completion = len(self._request.reading.ids), len(self._request.sequence.emitted)
+        return {
+            "prompt_tokens": prompt,
+            "total_tokens": prompt + completion,
+            "completion_tokens": completion,
+            "prompt_tokens_details": {"cached_tokens": self._request.cached_tokens},
+        }
+
+    def _logprobs(self, tokens: list[Emission]) -> dict[str, Any] | None:
+        chat = self._request.chat
+        return {"content": [_explained(token, chat.top_logprobs) for token in tokens]} if chat.logprobs else None
+
+
+def _explained(emission: Emission, top: int) -> dict[str, Any]:
+    """An entry as vLLM gives it: the emitted token stands first in its list, which is then cut to the asked length."""
+    emitted = (emission.token, emission.logprob)
+    ranked = [emitted, *(pair for pair in emission.top if pair[0] != emission.token)][:top]
+    return _entry(*emitted) | {"top_logprobs": [_entry(*pair) for pair in ranked]}
+
+
+def _entry(token: str, logprob: float) -> dict[str, Any]:
+    return {"token": token, "logprob": logprob, "bytes": list(token.encode("utf-8", "surrogatepass"))}

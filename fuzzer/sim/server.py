@@ -1,0 +1,254 @@
+"""The HTTP surface of the simulated engine: OpenAI-compatible, in vLLM's words."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Generator, MutableMapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from fuzzer.sim.config import SimConfig
+from fuzzer.sim.engine import Engine, Request
+from fuzzer.sim.metrics import CONTENT_TYPE, exposition
+from fuzzer.sim.reply import Replies, system_fingerprint
+from fuzzer.sim.request import BadRequestError, ChatRequest, parse_chat
+from fuzzer.sim.sequence import Emission
+
+_JSON = [(b"content-type", b"application/json")]
+_EVENTS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
+_BACKLOG = 1024
+_CRASH = BadRequestError("EngineCore encountered an issue.", 500, "InternalServerError")
+
+
+class BrokenConnectionError(Exception):
+    """Leaves the application in mid-reply, so that the server drops the connection."""
+
+
+class ChatEndpoint:
+    """``POST /v1/chat/completions`` as a bare ASGI application: nothing stands between a step and the socket."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._mark = system_fingerprint(engine.config)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        headers = Headers(scope=scope)
+        body = await _body(receive)
+        if body is None:
+            return
+        try:
+            _authorise(headers, self._engine.config)
+            chat = self._parse(body)
+        except BadRequestError as error:
+            await _send_whole(send, error.status, error.body())
+            return
+        request = self._engine.submit(chat)
+        if self._engine.refuses(request):
+            await _send_whole(send, 500, _CRASH.body())
+            return
+        replies = Replies(self._engine.config, self._mark, request, headers.get("x-request-id") or uuid.uuid4().hex)
+        watcher = asyncio.ensure_future(self._abort_when_gone(request, receive))
+        try:
+            await (self._stream if chat.stream else self._whole)(request, replies, send)
+        finally:
+            watcher.cancel()
+            self._engine.abort(request)
+
+    def _parse(self, body: bytes) -> ChatRequest:
+        chat = parse_chat(body, self._engine.config)
+        prompt, limit = len(self._engine.read(chat.messages).ids), self._engine.config.max_model_len
+        if prompt + (chat.max_tokens or 1) > limit:
+            raise BadRequestError(
+                f"This model's maximum context length is {limit} tokens. However, you requested "
+                f"{prompt + (chat.max_tokens or 1)} tokens ({prompt} in the messages, {chat.max_tokens or 1} in the "
+                f"completion). Please reduce the length of the messages or completion."
+            )
+        return chat
+
+    async def _abort_when_gone(self, request: Request, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self._engine.abort(request)
+        request.sequence.news.set()
+
+    async def _stream(self, request: Request, replies: Replies, send: Send) -> None:
+        sequence = request.sequence
+        await _news(request)
+        if not sequence.gone:
+            await send({"type": "http.response.start", "status": 200, "headers": _EVENTS})
+        while not sequence.gone:
+            payload = replies.chunk(*sequence.take())
+            if sequence.broken:
+                await send({"type": "http.response.body", "body": payload, "more_body": True})
+                raise BrokenConnectionError
+            if sequence.finish_reason:
+                payload += replies.ending()
+            await send({"type": "http.response.body", "body": payload, "more_body": not sequence.over})
+            if sequence.over:
+                return
+            await _news(request)
+
+    async def _whole(self, request: Request, replies: Replies, send: Send) -> None:
+        sequence, tokens, text = request.sequence, list[Emission](), ""
+        while not sequence.over:
+            await _news(request)
+        if sequence.broken:
+            raise BrokenConnectionError
+        if not sequence.gone:
+            text, tokens = sequence.take()
+            await _send_whole(send, 200, replies.whole(text, tokens))
+
+
+async def _news(request: Request) -> None:
+    await request.sequence.news.wait()
+    request.sequence.news.clear()
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The request's body, or None if the client left before it was whole."""
+    parts: list[bytes] = []
+    while True:
+        message: MutableMapping[str, Any] = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+async def _send_whole(send: Send, status: int, body: bytes) -> None:
+    length = [(b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": _JSON + length})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _authorise(headers: Headers, config: SimConfig) -> None:
+    if config.api_key is not None and headers.get("authorization") != f"Bearer {config.api_key}":
+        raise BadRequestError("Unauthorized", 401, "AuthenticationError")
+
+
+def build_app(config: SimConfig) -> Starlette:
+    """The application with an engine of its own."""
+    engine, started = Engine(config), int(time.time())
+
+    async def health(_: HttpRequest) -> Response:
+        return Response()
+
+    async def version(_: HttpRequest) -> Response:
+        return JSONResponse({"version": config.version})
+
+    async def metrics(_: HttpRequest) -> Response:
+        return Response(exposition(engine), headers={"content-type": CONTENT_TYPE.decode()})
+
+    async def models(request: HttpRequest) -> Response:
+        try:
+            _authorise(request.headers, config)
+        except BadRequestError as error:
+            return Response(error.body(), error.status, media_type="application/json")
+        card = {
+            "id": config.model, "object": "model", "created": started, "owned_by": "vllm", "root": config.model,
+            "parent": None, "max_model_len": config.max_model_len, "permission": [],
+        }  # fmt: skip
+        return JSONResponse({"object": "list", "data": [card]})
+
+    app = Starlette(
+        routes=[
+            Route("/health", health),
+            Route("/version", version),
+            Route("/metrics", metrics),
+            Route("/v1/models", models),
+            Route("/v1/chat/completions", ChatEndpoint(engine), methods=["POST"]),
+        ]
+    )
+    app.state.engine = engine
+    return app
+
+
+class _Server(uvicorn.Server):
+    """Tells its address once it accepts connections."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()
+
+
+class _Guest(_Server):
+    """Runs inside somebody else's event loop and leaves the signals alone."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)[
+        0
+    ]
+    listener = socket.socket(family, kind, proto)  # asyncio turns Nagle's delays off only where the protocol is named
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _prepare(
+    kind: type[_Server], config: SimConfig, announce: Callable[[str], None]
+) -> tuple[uvicorn.Server, socket.socket]:
+    listener = _listen(config.host, config.port)
+    url = f"http://{config.host}:{listener.getsockname()[1]}"
+    settings = uvicorn.Config(
+        build_app(config),
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        timeout_graceful_shutdown=1,
+        timeout_keep_alive=60,
+    )
+    return kind(settings, lambda: announce(url)), listener
+
+
+def serve(config: SimConfig, announce: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM; ``announce`` gets the URL once connections are accepted."""
+    server, listener = _prepare(_Server, config, announce)
+    try:
+        server.run(sockets=[listener])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        listener.close()
+
+
+@asynccontextmanager
+async def serving(config: SimConfig) -> AsyncIterator[str]:
+    """A server inside this event loop, for tests; yields its URL."""
+    ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    server, listener = _prepare(_Guest, config, ready.set_result)
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield await ready
+    finally:
+        server.should_exit = server.force_exit = True
+        await task
+        listener.close()
