@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Generator, MutableMapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -188,8 +188,18 @@ class _Server(uvicorn.Server):
         self._announce()
 
 
+_S = TypeVar("_S", bound=_Server)
+
+
 class _Guest(_Server):
-    """Runs inside somebody else's event loop and leaves the signals alone."""
+    """Runs inside somebody else's event loop, leaves the signals alone and ends when told."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config, announce)
+        self.told = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        await self.told.wait()
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -211,9 +221,7 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _prepare(
-    kind: type[_Server], config: SimConfig, announce: Callable[[str], None]
-) -> tuple[uvicorn.Server, socket.socket]:
+def _prepare(kind: type[_S], config: SimConfig, announce: Callable[[str], None]) -> tuple[_S, socket.socket]:
     listener = _listen(config.host, config.port)
     url = f"http://{config.host}:{listener.getsockname()[1]}"
     settings = uvicorn.Config(
@@ -249,6 +257,7 @@ async def serving(config: SimConfig) -> AsyncIterator[str]:
     try:
         yield await ready
     finally:
-        server.should_exit = server.force_exit = True
+        server.force_exit = True
+        server.told.set()
         await task
         listener.close()

@@ -1,0 +1,71 @@
+"""Drives a simulated engine without HTTP, at a fixed concurrency."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from fuzzer.sim.answer import text_of
+from fuzzer.sim.config import SimConfig
+from fuzzer.sim.engine import Engine, Request
+from fuzzer.sim.request import ChatRequest
+
+WORDS = [
+    "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "iris", "jade", "kelp", "larch", "maple",
+    "north", "opal", "plume", "quartz", "reed", "slate", "tulip",
+]  # fmt: skip
+
+
+def engine(**settings: Any) -> Engine:
+    """An engine whose steps take no time."""
+    return Engine(SimConfig(**{"step_seconds": 0.0} | settings))
+
+
+def texts(count: int, seed: int = 1, words: int = 6) -> list[str]:
+    """Unknown prompts, which are said back word by word."""
+    rng = random.Random(seed)
+    return [" ".join(rng.sample(WORDS, words)) + f" q{place}" for place in range(count)]
+
+
+async def ask(served: Engine, text: str, **chat: Any) -> Request:
+    """One request, until it is over."""
+    request = served.submit(ChatRequest((("user", text),), **{"temperature": 0.0} | chat))
+    while not (request.sequence.over or served.refuses(request)):
+        await request.sequence.news.wait()
+        request.sequence.news.clear()
+    return request
+
+
+async def drive(served: Engine, prompts: Sequence[str], concurrency: int, order: int = 0, **chat: Any) -> list[Request]:
+    """All prompts in a shuffled order, never more than ``concurrency`` in flight; results in the prompts' order."""
+    places = list(range(len(prompts)))
+    random.Random(order).shuffle(places)
+    results: dict[int, Request] = {}
+    queue = iter(places)
+
+    async def worker() -> None:
+        for place in queue:
+            results[place] = await ask(served, prompts[place], **chat)
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(concurrency):
+            tasks.create_task(worker())
+    return [results[place] for place in range(len(prompts))]
+
+
+def answer(request: Request) -> str:
+    """The delivered text."""
+    return request.sequence.text
+
+
+def right(request: Request) -> bool:
+    """Whether the content of a said-back answer is that of its prompt, whatever the wording around it."""
+    expected = text_of(request.reading.slots).partition(":")[2]
+    return answer(request).partition(":")[2] == expected
+
+
+def share(flags: Sequence[bool]) -> float:
+    """The share of true ones."""
+    return sum(flags) / len(flags)
