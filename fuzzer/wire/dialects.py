@@ -1,0 +1,184 @@
+"""What each engine calls things: the request body, the neutral sampling set, the counters.
+
+Servers merge a request with the checkpoint's generation defaults, so every sampling parameter that an engine knows is
+sent with its neutral value. A parameter that the engine refuses is dropped for the whole run (``Dialect.without``).
+Only the vLLM and llama.cpp dialects were tried against the engines themselves; SGLang's comes from its source.
+MLX and TensorRT-LLM speak the plain OpenAI dialect for now (TensorRT-LLM refuses unknown fields).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from fuzzer.history.records import Message
+from fuzzer.plan import Engine
+from fuzzer.wire.params import Params
+
+REQUIRED = frozenset({"model", "messages", "max_tokens", "stream", "temperature"})
+"""Never dropped: without these a request is not the one that was planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class CounterNames:
+    """The Prometheus sample name of each counter and gauge, None where the engine has none."""
+
+    drafts: str | None = None
+    draft_tokens: str | None = None
+    accepted_tokens: str | None = None
+    generated_tokens: str | None = None
+    running: str | None = None
+    waiting: str | None = None
+    preemptions: str | None = None
+
+    def mapping(self) -> dict[str, str]:
+        """Sample name to field name of ``Counters``, for those that exist."""
+        pairs = ((getattr(self, entry.name), entry.name) for entry in dataclasses.fields(self))
+        return {sample: name for sample, name in pairs if sample is not None}
+
+
+def _nothing(_: Params) -> dict[str, JsonValue]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one engine is asked; ``dropped`` holds the parameters that this server refused."""
+
+    engine: Engine
+    neutral: Mapping[str, JsonValue]
+    extras: Callable[[Params], dict[str, JsonValue]] = _nothing
+    counters: CounterNames = field(default_factory=CounterNames)
+    dropped: frozenset[str] = frozenset()
+
+    def without(self, *names: str) -> Dialect:
+        """The same dialect, never sending these parameters; required ones cannot be dropped."""
+        refused = REQUIRED.intersection(names)
+        if refused:
+            raise ValueError(f"{', '.join(sorted(refused))} cannot be dropped")
+        return dataclasses.replace(self, dropped=self.dropped.union(names))
+
+    def body(self, model: str | None, messages: Sequence[Message], params: Params) -> dict[str, JsonValue]:
+        """The JSON body for ``/v1/chat/completions``; without a model the server's only one is meant."""
+        body: dict[str, JsonValue] = {} if model is None else {"model": model}
+        body["messages"] = [{"role": message.role, "content": message.content} for message in messages]
+        body["max_tokens"] = params.max_tokens
+        body["stream"] = params.stream
+        body |= self.neutral
+        body["seed"] = params.seed
+        body |= self._asked_for(params)
+        body |= self.extras(params)
+        for name in self.dropped:
+            body.pop(name, None)
+        if "logprobs" not in body:
+            body.pop("top_logprobs", None)  # engines refuse the one without the other
+        return body
+
+    def _asked_for(self, params: Params) -> dict[str, JsonValue]:
+        asked: dict[str, JsonValue] = {}
+        if params.stream:
+            asked["stream_options"] = {"include_usage": True}
+        if params.logprobs > 0:
+            asked |= {"logprobs": True, "top_logprobs": params.logprobs}
+        if params.thinking != "auto":
+            asked["chat_template_kwargs"] = {"enable_thinking": params.thinking == "on"}
+        return asked
+
+
+def _salted(params: Params) -> dict[str, JsonValue]:
+    extras: dict[str, JsonValue] = {"return_token_ids": True}
+    if params.cache == "cold" and params.salt:
+        extras["cache_salt"] = params.salt
+    return extras
+
+
+def _llamacpp_extras(params: Params) -> dict[str, JsonValue]:
+    extras: dict[str, JsonValue] = {"cache_prompt": params.cache == "warm"}
+    if not params.stream:
+        # Measured: ids come in __verbose.tokens, and only with both of these; a stream leaves them empty.
+        extras |= {"return_tokens": True, "verbose": True}
+    return extras
+
+
+_OPENAI_NEUTRAL: dict[str, JsonValue] = {
+    "temperature": 0,
+    "top_p": 1,
+    "n": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+}
+
+OPENAI = Dialect(engine="openai", neutral=_OPENAI_NEUTRAL)
+
+# Fields: vllm/entrypoints/openai/chat_completion/protocol.py. -1 is "off" in every version; 0 was refused by old ones.
+VLLM = Dialect(
+    engine="vllm",
+    neutral=_OPENAI_NEUTRAL | {"top_k": -1, "min_p": 0, "repetition_penalty": 1},
+    extras=_salted,
+    counters=CounterNames(
+        drafts="vllm:spec_decode_num_drafts_total",
+        draft_tokens="vllm:spec_decode_num_draft_tokens_total",
+        accepted_tokens="vllm:spec_decode_num_accepted_tokens_total",
+        generated_tokens="vllm:generation_tokens_total",
+        running="vllm:num_requests_running",
+        waiting="vllm:num_requests_waiting",
+        preemptions="vllm:num_preemptions_total",
+    ),
+)
+
+# Fields and what disables each: llama.cpp tools/server/README.md, "POST /completion"; a GGUF can carry defaults.
+LLAMACPP = Dialect(
+    engine="llamacpp",
+    neutral=_OPENAI_NEUTRAL
+    | {
+        "top_k": 0,
+        "min_p": 0,
+        "typical_p": 1,
+        "top_n_sigma": -1,
+        "repeat_penalty": 1,
+        "dry_multiplier": 0,
+        "xtc_probability": 0,
+        "mirostat": 0,
+        "dynatemp_range": 0,
+    },
+    extras=_llamacpp_extras,
+    counters=CounterNames(
+        drafts="llamacpp:spec_decode_num_drafts_total",
+        draft_tokens="llamacpp:spec_decode_num_draft_tokens_total",
+        accepted_tokens="llamacpp:spec_decode_num_accepted_tokens_total",
+        generated_tokens="llamacpp:tokens_predicted_total",
+        running="llamacpp:requests_processing",
+        waiting="llamacpp:requests_deferred",
+    ),
+)
+
+# Fields: sglang/srt/entrypoints/openai/protocol.py, ChatCompletionRequest (-1 is its own default for top_k); counters:
+# sglang/srt/metrics/collector.py. Untested. Its acceptance is a gauge over the last batches, so there are no counts.
+SGLANG = Dialect(
+    engine="sglang",
+    neutral=_OPENAI_NEUTRAL | {"top_k": -1, "min_p": 0, "repetition_penalty": 1},
+    extras=_salted,
+    counters=CounterNames(
+        generated_tokens="sglang:generation_tokens_total",
+        running="sglang:num_running_reqs",
+        waiting="sglang:num_queue_reqs",
+        preemptions="sglang:num_retracted_requests_total",
+    ),
+)
+
+_DIALECTS: dict[Engine, Dialect] = {
+    "vllm": VLLM,
+    "llamacpp": LLAMACPP,
+    "sglang": SGLANG,
+    "openai": OPENAI,
+    "mlx": dataclasses.replace(OPENAI, engine="mlx"),
+    "trtllm": dataclasses.replace(OPENAI, engine="trtllm"),
+}
+
+
+def dialect_for(engine: Engine) -> Dialect:
+    """The dialect of an engine; an engine that is not known yet ("auto") is asked in plain OpenAI terms."""
+    return _DIALECTS.get(engine, OPENAI)

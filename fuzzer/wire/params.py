@@ -1,0 +1,27 @@
+"""What varies from request to request; everything else about sampling is fixed (greedy and neutral)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fuzzer.history.records import CacheClass
+from fuzzer.plan import Thinking
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """One request's parameters.
+
+    ``max_tokens`` is at least 1. ``logprobs`` is the number of alternatives asked for at each position, 0 for no
+    log-probabilities at all. ``salt`` keeps prefix caches apart where ``cache`` is "cold" and the engine knows salts
+    (unused otherwise). ``thinking`` "auto" sends no switch. ``request_id`` goes out as ``X-Request-Id``, "" for none.
+    """
+
+    max_tokens: int
+    stream: bool = True
+    logprobs: int = 0
+    cache: CacheClass = "warm"
+    salt: str = ""
+    seed: int = 0
+    thinking: Thinking = "auto"
+    request_id: str = ""

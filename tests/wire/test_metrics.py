@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from fuzzer.wire.bounds import Limits
+from fuzzer.wire.dialects import LLAMACPP, VLLM
+from fuzzer.wire.metrics import busy_slots, parse_counters
+
+PAGE = b"""# HELP vllm:spec_decode_num_drafts_total Number of drafts.
+# TYPE vllm:spec_decode_num_drafts_total counter
+vllm:spec_decode_num_drafts_total{engine="0",model_name="m{}, \\"x\\""} 3.0
+vllm:spec_decode_num_drafts_total{engine="1",model_name="m"} 4.0
+vllm:spec_decode_num_drafts_created{engine="0"} 1.7e9
+vllm:spec_decode_num_draft_tokens_total{engine="0"} 20
+vllm:num_requests_running{engine="0"} 8.0
+vllm:num_requests_waiting{engine="0"} NaN
+vllm:num_requests_waiting_by_reason{engine="0"} 5
+vllm:num_preemptions_total{engine="0" broken
+"""
+
+
+def test_samples_are_summed_over_labels_and_matched_by_their_whole_name() -> None:
+    counters = parse_counters(PAGE, VLLM.counters.mapping())
+    assert (counters.drafts, counters.draft_tokens, counters.running) == (7, 20, 8)
+
+
+def test_what_is_absent_or_malformed_is_none_and_spoils_nothing_else() -> None:
+    counters = parse_counters(PAGE, VLLM.counters.mapping())
+    assert (counters.accepted_tokens, counters.waiting, counters.preemptions) == (None, None, None)
+    assert parse_counters(b"\xff\x00<html>", LLAMACPP.counters.mapping()).running is None
+
+
+def test_llama_cpp_metrics_have_their_own_names() -> None:
+    page = b"llamacpp:tokens_predicted_total 12\nllamacpp:requests_processing 2\nllamacpp:requests_deferred 1\n"
+    counters = parse_counters(page, LLAMACPP.counters.mapping())
+    assert (counters.generated_tokens, counters.running, counters.waiting) == (12, 2, 1)
+
+
+def test_busy_slots_are_counted_if_they_are_slots() -> None:
+    counters = busy_slots(b'[{"is_processing": true}, {"is_processing": false}, 3]', Limits())
+    assert counters is not None
+    assert counters.running == 1
+    assert busy_slots(b'{"error": 1}', Limits()) is None
+    assert busy_slots(b"<html>", Limits()) is None
