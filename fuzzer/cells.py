@@ -15,8 +15,9 @@ from fuzzer.decisions import cap, settled, wanted
 from fuzzer.events import BlockJudged, Event
 from fuzzer.history.records import AnyRecord, Arm, Block, Exchange
 from fuzzer.judge import Judge
-from fuzzer.judge.calibration import ALONE, calibration_key
+from fuzzer.judge.calibration import calibration_key
 from fuzzer.judge.grading import grade_exchange
+from fuzzer.oracles.divergence import ALONE
 from fuzzer.plan import Cell, Endpoint, Plan, block_size
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.summary import Reason

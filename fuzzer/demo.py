@@ -13,7 +13,7 @@ from fuzzer.sim.faults import FAULTS
 from fuzzer.sim.gateway import GatewayConfig, GatewayServer
 from fuzzer.sim.gateway_faults import GATEWAY_FAULTS
 from fuzzer.sim.gguf_model import ensure_model
-from fuzzer.sim.llamacpp import LlamaConfig, LlamaServer
+from fuzzer.sim.llamacpp import LlamaConfig, LlamaServer, Speculation
 from fuzzer.sim.process import SimServer
 
 NONE = "none"
@@ -62,7 +62,7 @@ async def boot_llama(
     stack: AsyncExitStack, model: Path, fault: str, *, seed: int, requests: int | None = None, speculation: bool = True
 ) -> Plan:
     """Boot llama.cpp twice (n-gram speculation, none), with a fault gateway before the candidate if asked."""
-    kind = "ngram" if speculation else None
+    kind: Speculation | None = "ngram" if speculation else None
     candidate = await stack.enter_async_context(
         LlamaServer(LlamaConfig(model=model, slots=LLAMA_SLOTS, speculation=kind))
     )

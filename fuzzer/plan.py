@@ -28,7 +28,8 @@ class Endpoint(_Model):
     """One server under test or its reference.
 
     ``url`` is the base, with or without ``/v1``. The API key is read from the environment variable ``api_key_env`` when
-    the client is built and is stored nowhere; ``headers`` may hold secrets and are never written either. ``lm_head`` is the precision of the output head as the user states it.
+    the client is built and is stored nowhere; ``headers`` may hold secrets and are never written either. ``lm_head`` is
+    the precision of the output head as the user states it.
     """
 
     name: str

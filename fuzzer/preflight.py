@@ -20,6 +20,8 @@ from fuzzer.wire.identify import Identity
 PROBE_COUNT = 6
 TRUNCATED_SHARE = 0.05
 
+Probes = dict[tuple[Arm, str], list[Exchange]]
+
 CODES: dict[str, ReasonCode] = {"no-speculation": "no-speculation"}
 
 
@@ -46,7 +48,7 @@ class End:
             url=self.endpoint.url,
             engine=identity.engine,
             model=identity.model,
-            fingerprint=identity.version,
+            fingerprint=identity.fingerprint,
             lm_head=self.endpoint.lm_head,
             speculation=identity.speculation,
             context_length=identity.context_length,
@@ -85,9 +87,9 @@ def compare_ends(plan: Plan, ends: Sequence[End]) -> tuple[list[Reason], list[st
 
 async def probe(
     plan: Plan, ends: Sequence[End], driver: Driver, pool: PromptPool, record: Callable[[AnyRecord], None]
-) -> tuple[dict[tuple[Arm, str], list[Exchange]], list[Reason]]:
+) -> tuple[Probes, list[Reason]]:
     """Send a few prompts to each end, one at a time, and then warm it up within the concurrency cap."""
-    probes: dict[tuple[Arm, str], list[Exchange]] = {}
+    probes: Probes = {}
     reasons: list[Reason] = []
     prompts = tuple(pool.filler(PROBES + index).id for index in range(PROBE_COUNT))
     width = max(plan.concurrency)
@@ -132,9 +134,7 @@ def _all_failed(end: End, exchanges: Sequence[Exchange]) -> str:
     return f"{end.arm} {end.endpoint.name} at {end.endpoint.url} failed every probe ({why})"
 
 
-def report(
-    ends: Sequence[End], probes: dict[tuple[Arm, str], list[Exchange]], reasons: Sequence[Reason], warnings: list[str]
-) -> Preflight:
+def report(ends: Sequence[End], probes: Probes, reasons: Sequence[Reason], warnings: list[str]) -> Preflight:
     """The preflight for ``summary.json``."""
     seconds = [
         (exchange.received.end_ns - exchange.sent.sent_ns) / 1e9

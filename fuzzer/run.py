@@ -27,12 +27,12 @@ from fuzzer.errors import HistoryError, UnavailableError, UsageError
 from fuzzer.estimate import describe, estimate, trim
 from fuzzer.events import Event, Listener, PreflightDone, RunFinished, RunStarted
 from fuzzer.history.journal import Journal, read_history
-from fuzzer.history.records import AnyRecord, Arm, Exchange, Opened, Prompt, Resumed
+from fuzzer.history.records import AnyRecord, Arm, Opened, Prompt, Resumed
 from fuzzer.judge import Judge
 from fuzzer.manifest import FINDINGS, HISTORY, Manifest, read_manifest, write_manifest
 from fuzzer.oracles.finding import Finding
 from fuzzer.plan import Endpoint, Plan
-from fuzzer.preflight import End, compare_ends, probe, report
+from fuzzer.preflight import End, Probes, compare_ends, probe, report
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.summarise import active_waivers, summarise
 from fuzzer.summary import Reason, Summary
@@ -108,7 +108,9 @@ def rejudge(directory: Path) -> Summary:
     return summarise(manifest, judge)
 
 
-def _run(manifest: Manifest, directory: Path, pool: PromptPool, listeners: Sequence[Listener], *, resumed: bool) -> Run:
+async def _run(
+    manifest: Manifest, directory: Path, pool: PromptPool, listeners: Sequence[Listener], *, resumed: bool
+) -> Run:
     def emit(event: Event) -> None:
         for listener in listeners:
             listener(event)
@@ -188,7 +190,7 @@ class _Session:
             self.manifest.endpoints = tuple(end.summary() for end in ends)
             blocking, warnings = compare_ends(plan, ends)
             driver = self._driver()
-            probes = {}
+            probes: Probes = {}
             if not blocking and not self._probed():
                 probes, blocking = await probe(plan, ends, driver, self.pool, self.record)
             self._preflight(ends, probes, blocking, warnings)
@@ -233,7 +235,7 @@ class _Session:
     def _preflight(
         self,
         ends: Sequence[End],
-        probes: dict[tuple[Arm, str], list[Exchange]],
+        probes: Probes,
         blocking: list[Reason],
         warnings: list[str],
     ) -> None:

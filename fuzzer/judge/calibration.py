@@ -12,10 +12,18 @@ from dataclasses import dataclass, field
 from fuzzer.history.records import Arm, Exchange
 from fuzzer.judge.grading import grade_exchange
 from fuzzer.oracles.context import Context
-from fuzzer.oracles.divergence import Band, Divergence, calibrate, first_divergence, matched, triage
+from fuzzer.oracles.divergence import (
+    ALONE,
+    Band,
+    Divergence,
+    benign_flips,
+    calibrate,
+    first_divergence,
+    matched,
+    triage,
+)
 from fuzzer.summary import FamilyCalibration, NoiseFloor
 
-ALONE = 2  # the pass index of the pass that runs one at a time
 CALIBRATION = "calibration"
 
 
@@ -60,7 +68,7 @@ class _Compared:
 
 @dataclass(slots=True)
 class Calibration:
-    """What calibration at one level showed, for one candidate. ``differ`` is None-free: one entry a compared prompt."""
+    """What calibration at one level showed, for one candidate."""
 
     key: str
     compared: list[_Compared] = field(default_factory=list)
@@ -78,6 +86,7 @@ class Calibration:
         table = by_prompt(exchanges, arm)
         self._families(table, set(keep), context)
         if arm == "reference":
+            self.benign.extend(benign_flips(tuple(exchanges)))
             others = by_prompt(exchanges, "candidate")
             for prompt, passes in table.items():
                 self._compare(passes, others.get(prompt, {}))
@@ -102,14 +111,10 @@ class Calibration:
             )
 
     def _compare(self, reference: dict[int, Exchange], candidate: dict[int, Exchange]) -> None:
-        first, second, alone = (reference.get(index) for index in (0, 1, ALONE))
+        first, second = reference.get(0), reference.get(1)
         if first is None or second is None or not (first.ok and second.ok):
             return
         floor = first_divergence(first, second)
-        if floor is not None:
-            self.benign.append(floor)
-        if alone is not None and alone.ok and (flip := first_divergence(first, alone)) is not None:
-            self.benign.append(flip)
         for index in (0, 1):
             ours, theirs = candidate.get(index), reference[index]
             if ours is not None and ours.ok and matched(ours, theirs) is None:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from fuzzer.history.records import Arm, Counters, Exchange, Stage
+from fuzzer.history.records import Arm, Exchange, Stage
 from fuzzer.judge.grading import Graded, Outcome, grade_exchange, outcome
 from fuzzer.oracles.context import Context
 from fuzzer.oracles.divergence import first_divergence
-from fuzzer.oracles.health import Acceptance
+from fuzzer.oracles.health import Acceptance, acceptance, restarted
 from fuzzer.plan import Cell
 from fuzzer.summary import Achieved, ArmCounts
 
@@ -74,19 +74,15 @@ class ArmTally:
         self.least = min(self.least or stage.min_in_flight, stage.min_in_flight)
         self.most = max(self.most, stage.max_in_flight)
         self.running.extend(stage.server_running)
-        if stage.before is not None and stage.after is not None and stage.after.draft_tokens is not None:
-            self._counters(stage.before, stage.after)
-
-    def _counters(self, before: Counters, after: Counters) -> None:
-        if not self.counted:  # the engine's counters are complete; per-reply counts before them would count twice
-            self.counted, self.drafts, self.drafted, self.accepted = True, 0.0, 0.0, 0.0
-        drafted = (after.draft_tokens or 0.0) - (before.draft_tokens or 0.0)
-        if drafted < 0:
-            self.restarted = True
-            return
-        self.drafted += drafted
-        self.accepted += (after.accepted_tokens or 0.0) - (before.accepted_tokens or 0.0)
-        self.drafts += (after.drafts or 0.0) - (before.drafts or 0.0)
+        grown = acceptance(stage.before, stage.after)
+        if grown is not None:
+            if not self.counted:  # the engine's counters are complete; per-reply counts beside them would count twice
+                self.counted, self.drafts, self.drafted, self.accepted = True, 0.0, 0.0, 0.0
+            self.drafts += grown.drafts
+            self.drafted += grown.drafted
+            self.accepted += grown.accepted
+        elif stage.before is not None and stage.after is not None:
+            self.restarted = self.restarted or restarted(stage.before, stage.after)
 
     def acceptance(self) -> Acceptance | None:
         """The engine's drafting over the measured stages, or None where it told nothing."""
