@@ -1,0 +1,272 @@
+"""Who is at the other end: engine, model, context, speculation. A few small GETs, bounded, before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import anyio
+import httpx
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from fuzzer.errors import UnavailableError, UsageError
+from fuzzer.history.records import Arm
+from fuzzer.plan import Endpoint, Engine
+from fuzzer.wire.bounds import BadReplyError, Limits, quoted
+from fuzzer.wire.decode import decode
+from fuzzer.wire.dialects import dialect_for
+from fuzzer.wire.metrics import sample_lines
+from fuzzer.wire.negotiate import negotiate
+from fuzzer.wire.reply import error_message
+from fuzzer.wire.session import Page, fetch, key_option, open_http
+from fuzzer.wire.text import label
+from fuzzer.wire.tokens import count
+
+__all__ = ["Identity", "identify", "negotiate"]
+
+_MODELS = "/v1/models"
+_OTHERS = ("/health", "/version", "/props", "/slots", "/metrics", "/get_server_info", "/server_info")
+_PAGE_BYTES = 4 * 2**20
+_LIMITS = Limits(body_bytes=_PAGE_BYTES)
+_VLLM_DRAFTING = ("vllm:spec_decode_",)
+_VLLM = ("vllm:",)
+
+
+class Identity(BaseModel):
+    """What an endpoint says about itself.
+
+    ``model`` is the id to send, ``model_given`` whether the user named it, ``models`` all that are served.
+    ``fingerprint`` is the engine's version in its own words. ``speculation`` is None where the server does not tell.
+    ``context_length`` is in tokens per request, ``slots`` the number of requests that run at once.
+    ``default_generation`` holds the server's own sampling defaults where they differ from the neutral ones that are
+    sent. ``warnings`` are sentences for the report.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    url: str
+    engine: Engine
+    model: str
+    model_given: bool = False
+    models: tuple[str, ...] = ()
+    fingerprint: str | None = None
+    context_length: int | None = None
+    slots: int | None = None
+    speculation: bool | None = None
+    default_generation: dict[str, JsonValue] = {}
+    warnings: tuple[str, ...] = ()
+
+    def pin(self, endpoint: Endpoint) -> Endpoint:
+        """The endpoint with the engine and the model that were found."""
+        return endpoint.model_copy(update={"engine": self.engine, "model": self.model})
+
+
+async def identify(
+    endpoint: Endpoint,
+    *,
+    timeout: float = 10,  # noqa: ASYNC109  # named in the message that a caller's own scope could not give
+    role: Arm = "candidate",
+) -> Identity:
+    """Asks an endpoint who it is, for at most twice ``timeout`` seconds.
+
+    Raises ``UnavailableError`` if it cannot be reached or used, ``UsageError`` if it takes an option to go on.
+    """
+    async with open_http(endpoint, connect=timeout, read=timeout, role=role) as http:
+        models = await _probe(http, endpoint, _MODELS, timeout)
+        if isinstance(models, BadReplyError):
+            raise UnavailableError(_unreachable(endpoint, models, timeout))
+        _check_key(endpoint, models, role)
+        pages = {_MODELS: models} | await _others(http, endpoint, timeout)
+    return _Findings(endpoint, role, pages).identity()
+
+
+async def _others(http: httpx.AsyncClient, endpoint: Endpoint, seconds: float) -> dict[str, Page]:
+    pages: dict[str, Page] = {}
+
+    async def look(path: str) -> None:
+        page = await _probe(http, endpoint, path, seconds)
+        if isinstance(page, Page):
+            pages[path] = page
+
+    async with anyio.create_task_group() as group:
+        for path in _OTHERS:
+            group.start_soon(look, path)
+    return pages
+
+
+async def _probe(http: httpx.AsyncClient, endpoint: Endpoint, path: str, seconds: float) -> Page | BadReplyError:
+    try:
+        with anyio.fail_after(seconds):
+            return await fetch(http, endpoint.base + path, _PAGE_BYTES)
+    except BadReplyError as bad:
+        return bad
+    except TimeoutError:
+        return BadReplyError("timeout-total", f"no reply within {seconds:g} s")
+
+
+def _unreachable(endpoint: Endpoint, bad: BadReplyError, timeout: float) -> str:
+    where = f"{endpoint.name} at {endpoint.url}"
+    if bad.outcome.startswith("timeout"):
+        return f"{where}: no reply within {timeout:g} s; is the server still loading, or hanging?"
+    if bad.outcome == "tls" and endpoint.url.startswith("https:"):
+        return f"{where}: {bad.detail}; if the server speaks plain HTTP, write http:// instead"
+    if bad.outcome == "tls":
+        return f"{where}: {bad.detail}; write https:// instead"
+    if bad.outcome == "connect":
+        return f"{where}: {bad.detail}; is the server up, and are host and port right?"
+    return f"{where}: {bad.detail}"
+
+
+def _check_key(endpoint: Endpoint, page: Page, role: Arm) -> None:
+    if page.status not in (401, 403):
+        return
+    where = f"{endpoint.name} at {endpoint.url} refuses access (HTTP {page.status})"
+    option = key_option(role)
+    if endpoint.api_key_env is None:
+        raise UnavailableError(f"{where}: it wants an API key; name the variable that holds it with {option} VAR")
+    raise UnavailableError(f"{where}: the key in {endpoint.api_key_env} ({option}) was not accepted")
+
+
+class _Findings:
+    """Makes sense of the pages that came."""
+
+    def __init__(self, endpoint: Endpoint, role: Arm, pages: Mapping[str, Page]) -> None:
+        self._endpoint = endpoint
+        self._role: Arm = role
+        self._pages = pages
+        self._warnings: list[str] = []
+        self._models = _entries(self._json(_MODELS), "data")
+        self._props = _mapping(self._json("/props"))
+        self._info = _mapping(self._json("/get_server_info")) or _mapping(self._json("/server_info"))
+
+    def identity(self) -> Identity:
+        self._check_health()
+        engine = self._engine()
+        if engine == "llamacpp" and "/props" in self._pages:
+            _check_key(self._endpoint, self._pages["/props"], self._role)
+        names = tuple(name for entry in self._models if (name := label(entry.get("id"))))
+        model = self._model(names)
+        return Identity(
+            name=self._endpoint.name,
+            url=self._endpoint.url,
+            engine=engine,
+            model=model,
+            model_given=self._endpoint.model is not None,
+            models=names,
+            fingerprint=self._version(),
+            context_length=self._context(model),
+            slots=count(self._props.get("total_slots")) or count(self._info.get("max_running_requests")),
+            speculation=self._speculation(engine),
+            default_generation=self._defaults(engine),
+            warnings=tuple(self._warnings),
+        )
+
+    def _json(self, path: str) -> JsonValue:
+        page = self._pages.get(path)
+        if page is None or not page.ok:
+            return None
+        try:
+            return decode(page.body, _LIMITS)
+        except BadReplyError:
+            return None
+
+    def _check_health(self) -> None:
+        where = f"{self._endpoint.name} at {self._endpoint.url}"
+        if all(page.status >= 500 for page in self._pages.values()):
+            page = self._pages[_MODELS]
+            raise UnavailableError(f"{where} answers HTTP {page.status} to everything: {quoted(_said(page))}")
+        health = self._pages.get("/health")
+        if health is not None and health.status >= 500:
+            self._warnings.append(f"{where} says that it is not healthy (HTTP {health.status})")
+
+    def _engine(self) -> Engine:
+        if self._endpoint.engine != "auto":
+            return self._endpoint.engine
+        owners = {label(entry.get("owned_by")) for entry in self._models}
+        found: Engine = "openai"
+        if "llamacpp" in owners or self._pages[_MODELS].server == "llama.cpp" or "total_slots" in self._props:
+            found = "llamacpp"
+        elif "vllm" in owners or self._metrics(_VLLM):
+            found = "vllm"
+        elif "sglang" in owners or "tokenizer_path" in self._info or self._metrics(("sglang:",)):
+            found = "sglang"
+        if found == "openai":
+            self._warnings.append(
+                f"{self._endpoint.name}: the engine is not known, so it is asked in plain OpenAI terms; "
+                "if you know it, say --engine NAME"
+            )
+        return found
+
+    def _metrics(self, prefixes: tuple[str, ...]) -> bool:
+        page = self._pages.get("/metrics")
+        return page is not None and page.ok and bool(sample_lines(page.body, prefixes))
+
+    def _model(self, names: tuple[str, ...]) -> str:
+        asked = self._endpoint.model
+        where = f"{self._endpoint.name} at {self._endpoint.url}"
+        if asked is not None:
+            if names and asked not in names:
+                self._warnings.append(f"{where} does not list the model {quoted(asked)}, only {_listing(names)}")
+            return asked
+        option = "--reference-model" if self._role == "reference" else "--model"
+        if not names:
+            status = self._pages[_MODELS].status
+            raise UsageError(f"{where} lists no models ({_MODELS}: HTTP {status}); say which to ask for: {option} ID")
+        if len(names) > 1:
+            self._warnings.append(f"{where} serves {_listing(names)}; the first is asked, {option} ID chooses another")
+        return names[0]
+
+    def _version(self) -> str | None:
+        told = _mapping(self._json("/version")).get("version")
+        return label(told) or label(self._info.get("version")) or label(self._props.get("build_info"))
+
+    def _context(self, model: str) -> int | None:
+        entry = next((entry for entry in self._models if entry.get("id") == model), {})
+        settings = _mapping(self._props.get("default_generation_settings"))
+        told = (
+            entry.get("max_model_len"),
+            settings.get("n_ctx"),
+            _mapping(entry.get("meta")).get("n_ctx"),
+            self._info.get("context_length"),
+        )
+        return next((length for value in told if (length := count(value))), None)
+
+    def _speculation(self, engine: Engine) -> bool | None:
+        if engine == "llamacpp":
+            slots = [_mapping(slot).get("speculative") for slot in _list(self._json("/slots"))]
+            return any(slots) if slots and all(isinstance(slot, bool) for slot in slots) else None
+        if engine == "sglang" and "speculative_algorithm" in self._info:
+            algorithm = self._info["speculative_algorithm"]
+            return algorithm not in (None, "", "NONE")
+        if engine == "vllm" and self._metrics(_VLLM):
+            return self._metrics(_VLLM_DRAFTING)
+        return None
+
+    def _defaults(self, engine: Engine) -> dict[str, JsonValue]:
+        settings = _mapping(_mapping(self._props.get("default_generation_settings")).get("params"))
+        neutral = dialect_for(engine).neutral
+        return {name: value for name, value in settings.items() if name in neutral and value != neutral[name]}
+
+
+def _mapping(value: JsonValue) -> dict[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
+def _entries(value: JsonValue, key: str) -> list[dict[str, JsonValue]]:
+    return [entry for entry in _list(_mapping(value).get(key)) if isinstance(entry, dict)]
+
+
+def _listing(names: tuple[str, ...]) -> str:
+    shown = ", ".join(quoted(name) for name in names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+def _said(page: Page) -> str:
+    try:
+        return error_message(decode(page.body, _LIMITS))
+    except BadReplyError:
+        return page.body.decode("utf-8", "replace")

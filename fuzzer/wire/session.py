@@ -1,0 +1,175 @@
+"""One way to open HTTP connections for everything in this room: httpx over aiohttp, and nothing done behind our back.
+
+No retries, no redirects, no cookies, no proxies from the environment, and a new connection for every request: servers
+close idle ones when they like (llama.cpp right after a stream, while promising to keep it), and a request that runs
+into the closing would look like the server's fault.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import aiohttp
+import httpx
+from httpx_aiohttp import AiohttpTransport
+
+from fuzzer.errors import UsageError
+from fuzzer.history.records import Arm, Outcome
+from fuzzer.plan import Endpoint
+from fuzzer.wire.bounds import BadReplyError, quoted
+
+_TLS_ALERT = "x15\\x03"
+
+
+def open_http(endpoint: Endpoint, *, connect: float, read: float | None, role: Arm = "candidate") -> httpx.AsyncClient:
+    """A client for one endpoint with its key and headers; ``connect`` and ``read`` are time-outs in seconds.
+
+    Raises ``UsageError`` if the environment variable that should hold the key is not set.
+    """
+    context: ssl.SSLContext | bool = httpx.create_ssl_context() if endpoint.url.startswith("https:") else False
+    return httpx.AsyncClient(
+        transport=AiohttpTransport(verify=context, trust_env=False, client=lambda: _session(context)),
+        headers={"accept-encoding": "identity", "user-agent": "specfuzz"} | headers_for(endpoint, role),
+        timeout=httpx.Timeout(connect=connect, read=read, write=None, pool=None),
+        follow_redirects=False,
+        trust_env=False,
+    )
+
+
+def _session(context: ssl.SSLContext | bool) -> aiohttp.ClientSession:
+    connector = aiohttp.TCPConnector(limit=0, ssl=context, force_close=True)
+    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False)
+
+
+def key_option(role: Arm) -> str:
+    """The command-line option that names the variable with this role's key."""
+    return "--reference-api-key-env" if role == "reference" else "--api-key-env"
+
+
+def headers_for(endpoint: Endpoint, role: Arm = "candidate") -> dict[str, str]:
+    """The endpoint's own headers, and its key as a bearer token."""
+    headers = dict(endpoint.headers)
+    for name, value in headers.items():
+        if not f"{name}{value}".isprintable() or not name.isascii():
+            raise UsageError(f"{endpoint.name}: the header {name!r} has a character that HTTP does not allow")
+    secret = key_of(endpoint, role)
+    return headers | {"authorization": f"Bearer {secret}"} if secret else headers
+
+
+def key_of(endpoint: Endpoint, role: Arm = "candidate") -> str:
+    """The API key from the environment, "" if none was asked for."""
+    if endpoint.api_key_env is None:
+        return ""
+    secret = os.environ.get(endpoint.api_key_env, "").strip()
+    if not secret:
+        raise UsageError(
+            f"{endpoint.name}: the environment variable {endpoint.api_key_env} ({key_option(role)}) is not set"
+        )
+    if not (secret.isascii() and secret.isprintable()):
+        raise UsageError(f"{endpoint.name}: the key in {endpoint.api_key_env} has a character that HTTP does not allow")
+    return secret
+
+
+FAULTS = (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, ValueError)
+"""All that this stack raises for a server's faults; ``TimeoutError`` and ``ssl.SSLError`` are ``OSError``s."""
+
+
+def fault(error: Exception, *, replied: bool) -> BadReplyError:
+    """What an exception of the HTTP stack means; ``replied`` says whether the head of a reply had come."""
+    cause = error.__cause__ if isinstance(error, httpx.HTTPError) and error.__cause__ else error
+    outcome, words = _meaning(cause, replied)
+    said = str(cause)
+    return BadReplyError(outcome, f"{words}: {quoted(said)}" if said else words)
+
+
+def _meaning(cause: BaseException, replied: bool) -> tuple[Outcome, str]:
+    if isinstance(cause, aiohttp.ConnectionTimeoutError):
+        return "timeout-connect", "no connection within the time-out"
+    if isinstance(cause, TimeoutError):
+        return "timeout-read", "nothing came within the read time-out"
+    if isinstance(cause, aiohttp.ClientSSLError | ssl.SSLError):
+        return "tls", "the TLS handshake failed"
+    if isinstance(cause, aiohttp.ClientConnectorDNSError):
+        return "connect", "the host name is not known"
+    if isinstance(cause, aiohttp.ClientConnectorError):
+        return "connect", "no connection"
+    if replied:
+        return "disconnect", "the connection broke in mid-reply"
+    if isinstance(cause, aiohttp.ClientResponseError | ValueError):
+        alert = _TLS_ALERT in str(cause)
+        return ("tls", "the server speaks TLS, not plain HTTP") if alert else ("server-error", "the reply is not HTTP")
+    return "connect", "the connection closed before a reply"
+
+
+class Body:
+    """The body of a reply as it comes over the wire, within bounds."""
+
+    def __init__(self, response: httpx.Response, limit: int) -> None:
+        stream = response.stream
+        if not isinstance(stream, httpx.AsyncByteStream):
+            raise TypeError("the response is not an asynchronous one")
+        self._pieces = aiter(stream)
+        self._limit = limit
+        self._left = limit
+        self._over = False
+
+    async def read(self) -> bytes:
+        """The next bytes, b"" at the end; raises ``BadReplyError`` for faults.
+
+        Of a body that is too long, all within the limit is given before that is raised.
+        """
+        piece = b"" if self._over else await self._piece()
+        self._over = self._over or len(piece) > self._left
+        kept = piece[: self._left]
+        self._left -= len(kept)
+        if self._over and not kept:
+            raise BadReplyError("too-large", f"the body is longer than {self._limit} bytes")
+        return kept
+
+    async def _piece(self) -> bytes:
+        try:
+            return await anext(self._pieces, b"")
+        except FAULTS as error:
+            raise fault(error, replied=True) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A small page that was fetched whole."""
+
+    status: int
+    body: bytes
+    server: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the server gave what was asked for."""
+        return 200 <= self.status < 300
+
+
+async def fetch(http: httpx.AsyncClient, url: str, limit: int) -> Page:
+    """GET one page of at most ``limit`` bytes, or ``BadReplyError``."""
+    async with answered(http, http.build_request("GET", url)) as response:
+        parts: list[bytes] = []
+        body = Body(response, limit)
+        while piece := await body.read():
+            parts.append(piece)
+        return Page(response.status_code, b"".join(parts), response.headers.get("server", ""))
+
+
+@asynccontextmanager
+async def answered(http: httpx.AsyncClient, request: httpx.Request) -> AsyncIterator[httpx.Response]:
+    """Sends a request, once; the response as soon as its head is there, closed at the end, or ``BadReplyError``."""
+    try:
+        response = await http.send(request, stream=True)
+    except FAULTS as error:
+        raise fault(error, replied=False) from error
+    try:
+        yield response
+    finally:
+        with suppress(*FAULTS):
+            await response.aclose()
