@@ -1,0 +1,176 @@
+"""The report as a pull-request comment: the verdict first, then tables, the long parts folded away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from fuzzer.report.mdtext import code, line, prose
+from fuzzer.report.redact import shareable
+from fuzzer.report.rows import CellRow, rows
+from fuzzer.report.sentences import (
+    comparison,
+    donor,
+    dropped,
+    endpoint,
+    exclusions,
+    guards,
+    marks,
+    ranked,
+    run_line,
+    undecided,
+    verdict_line,
+)
+from fuzzer.report.words import listed, percent, place_of, plural
+from fuzzer.summary import FindingGroup, Summary
+
+LIMIT: Final = 60_000  # characters; GitHub refuses a comment of more than 65,536
+_SPARE: Final = 200  # for the line that says how much was left off
+_SHORT: Final = 160  # characters of an example that need no folding
+_RESULT: Final = "N|lm_head|candidate|schedule|failures|rate|bound|reference|p|status"
+_BASIS: Final = "N|lm_head|candidate|schedule|differ|noise floor|at N|accepted|clusters|seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A part of the report whose items may be cut from the end when there is no room for all."""
+
+    head: str
+    items: list[str]
+    tail: str = ""
+    between: str = "\n"
+
+    def within(self, room: int) -> str:
+        """The section in at most ``room`` characters: all of it, or as many items as fit, or nothing."""
+        for kept in range(len(self.items), -1, -1):
+            left = len(self.items) - kept
+            more = f"\n\n... and {left:,} more: see summary.json" if left else ""
+            text = f"{self.head}{self.between.join(self.items[:kept])}{more}{self.tail}\n"
+            if len(text) <= room:
+                return text
+        return ""
+
+
+def markdown(summary: Summary) -> str:
+    """The whole report in under 60,000 characters of GitHub-flavoured Markdown, most important first."""
+    summary = shareable(summary)
+    parts: list[str] = []
+    room = LIMIT
+    for section in _sections(summary):
+        text = section.within(room - _SPARE)
+        parts.append(text)
+        room -= len(text) + 1
+    return "\n".join(filter(None, parts))
+
+
+def _sections(summary: Summary) -> Iterable[_Section]:
+    yield _Section(f"## specfuzz: {summary.verdict.upper()}\n\n**{prose(verdict_line(summary), 1000)}**\n", [])
+    yield _Section("", [_reason(summary, index) for index in range(len(summary.reasons))])
+    found = rows(summary)
+    if found:
+        yield _table("### Failures by concurrency and lm_head precision", _RESULT, map(_result, found), _key(summary))
+    yield from _list("### Undecided cells", undecided(summary))
+    yield from _list("### Candidates compared", map(comparison, summary.comparisons))
+    groups = ranked(summary.findings)
+    if groups:
+        total = sum(group.count for group in groups)
+        title = f"### Findings: {plural(total, 'finding')} in {plural(len(groups), 'group')}"
+        yield _Section(f"{title}\n\n", [_group(group, summary) for group in groups])
+    yield from _list("### Waivers", (_waiver(summary, index) for index in range(len(summary.waivers))))
+    yield from _list("### Vacuity guards", guards(summary))
+    yield from _list(f"### Ruled out, at {percent(summary.confidence)} (one-sided)", exclusions(summary))
+    yield _Section(f"### Scope\n\n{line(summary.scope, 2000)}", [])
+    yield from _folded(summary, found)
+
+
+def _folded(summary: Summary, found: list[CellRow]) -> Iterable[_Section]:
+    if found:
+        yield _fold(_table("", _BASIS, map(_basis, found), _BASIS_KEY), "What the numbers rest on")
+        counts = [f"- {prose(row.place)}: {prose('; '.join(row.counts), 1000)}" for row in found]
+        yield _fold(_Section("", counts), "What came back, cell by cell")
+    if summary.calibration:
+        kept = [f"- {line(dropped(family))}" for family in summary.calibration]
+        yield _fold(_Section("", kept), "Calibration: a prompt is judged if the control gets it right")
+    if summary.preflight and (said := [*summary.preflight.problems, *summary.preflight.warnings]):
+        yield _fold(_Section("", [f"- {line(text)}" for text in said]), "Preflight")
+    ends = [endpoint(end) for end in summary.endpoints]
+    yield _fold(_Section("", [f"- {code(text, 500)}" for text in (*ends, run_line(summary))]), "Who was asked")
+
+
+_BASIS_KEY: Final = (
+    "differ: outputs unlike the reference's; noise floor: prompts that differ in calibration, candidate v reference "
+    "against reference v itself; at N: share of the time (or releases) at the full concurrency, candidate and "
+    "reference; accepted: tokens per verify step; clusters: those that hold a failure; seconds: median, candidate and "
+    "reference."
+)
+
+
+def _key(summary: Summary) -> str:
+    return (
+        "failures: answers graded wrong and candidate-only service failures, of those judged; bound: upper, one-sided "
+        f"at {percent(summary.confidence)} (Clopper-Pearson); p: exact McNemar against the reference, or the control "
+        "where there is none, one-sided, Holm-adjusted."
+    )
+
+
+def _list(title: str, lines: Iterable[str]) -> Iterable[_Section]:
+    items = [f"- {line(text, 1500)}" for text in lines]
+    if items:
+        yield _Section(f"{title}\n\n", items)
+
+
+def _table(title: str, columns: str, lines: Iterable[str], key: str) -> _Section:
+    width = columns.count("|") + 1
+    head = f"{title}\n\n" if title else ""
+    return _Section(f"{head}|{columns}|\n{'|---' * width}|\n", list(lines), f"\n\n{key}")
+
+
+def _fold(section: _Section, title: str) -> _Section:
+    head = f"<details><summary>{title}</summary>\n\n{section.head}"
+    return _Section(head, section.items, f"{section.tail}\n\n</details>", section.between)
+
+
+def _result(row: CellRow) -> str:
+    status = f"**{row.status}**" if row.status == "FAIL" else row.status
+    figures = (row.failures, row.rate, row.bound, row.reference, row.p)
+    return f"|{'|'.join(map(prose, (*_whose(row), *figures)))}|{status}|"
+
+
+def _basis(row: CellRow) -> str:
+    figures = (row.divergence, ", ".join(row.floor), " / ".join(row.achieved), row.acceptance, row.clusters, row.speed)
+    return f"|{'|'.join(map(prose, (*_whose(row), *figures)))}|"
+
+
+def _whose(row: CellRow) -> tuple[str, ...]:
+    return (row.concurrency, row.lm_head, row.candidate, row.schedule)
+
+
+def _reason(summary: Summary, index: int) -> str:
+    reason = summary.reasons[index]
+    at = f"{line(place_of(reason.cell, summary))}: " if reason.cell else ""
+    return f"- {at}{prose(reason.message) if at else line(reason.message)} ({code(reason.code)})"
+
+
+def _group(group: FindingGroup, summary: Summary) -> str:
+    where = listed([place_of(key, summary) for key in group.cells[:3]])
+    more = f" and {plural(len(group.cells) - 3, 'more cell')}" if len(group.cells) > 3 else ""
+    lines = [f"- {code(group.key, 200)}: {prose(marks(group))}{prose(f'; at {where}{more}') if where else ''}"]
+    if group.example.donor:
+        lines.append(f"  - donor: {prose(donor(group.example.donor))}; span {code(group.example.donor.span, 120)}")
+    if group.example.exchange:
+        prompt, exchange = code(group.example.prompt or "-", 60), code(group.example.exchange, 100)
+        lines.append(f"  - victim: prompt {prompt}, exchange {exchange}")
+    lines.append(f"  - {_example(group.example.summary)}")
+    return "\n".join(lines)
+
+
+def _example(text: str) -> str:
+    if len(text) <= _SHORT:
+        return f"e.g. {code(text)}"
+    return f"<details><summary>example</summary>\n\n    {code(text, 600)}\n\n    </details>"
+
+
+def _waiver(summary: Summary, index: int) -> str:
+    waiver = summary.waivers[index]
+    return f"{waiver.key}: {waiver.reason} (waives {plural(waiver.used, 'finding')}, expires {waiver.expires})"
