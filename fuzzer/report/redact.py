@@ -44,8 +44,7 @@ def shareable(summary: Summary) -> Summary:
 
 def _without_text(finding: Finding) -> Finding:
     donor = finding.donor and finding.donor.model_copy(update={"span": REDACTED})
-    line = f"{REDACTED} exchange {finding.exchange or '-'}, prompt {finding.prompt or '-'}"
-    return finding.model_copy(update={"summary": line, "evidence": {}, "donor": donor})
+    return finding.model_copy(update={"summary": REDACTED, "evidence": {}, "donor": donor})
 
 
 def _reason(reason: Reason, quotes: list[str]) -> Reason:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fuzzer.report.render import open_screen, render
-from fuzzer.summary import Summary
+from fuzzer.summary import Bound, Summary
 
 from . import factory
 
@@ -30,6 +30,18 @@ def test_no_line_is_wider_than_the_terminal_and_no_number_is_lost(summary: Summa
     for cell in summary.cells:
         assert f"{cell.rate.k}/{cell.rate.n}" in text
     assert "…" not in text
+
+
+def test_long_names_and_big_numbers_fold_instead_of_vanishing() -> None:
+    bound = Bound(value=0.3652, confidence=0.95, unit="round")
+    cell = factory.cell(
+        11111, 30444, candidate="dflash-2-production-canary", lm_head="nvfp4-packed-w4a16", concurrency=128
+    )
+    cell = cell.model_copy(update={"bound": bound, "reference_rate": factory.rate(11111, 30444)})
+    text = printed(factory.two_heads().model_copy(update={"cells": (cell,)}), 80)
+    assert "…" not in text
+    for figure in ("11111/30444 rounds", "36.5 %", "<= 36.5 %", "128", "FAIL" if cell.status == "fail" else "pass"):
+        assert figure in text
 
 
 def test_the_verdict_is_the_first_thing_said() -> None:
