@@ -133,7 +133,7 @@ def _result_table(found: list[CellRow], narrow: bool) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("status", no_wrap=True)
     for row in found:
-        failed = (f"{row.failures}\n{row.rate}",) if narrow else (row.failures, row.rate)
+        failed = ("\n".join((*row.failures.split(" "), row.rate)),) if narrow else (row.failures, row.rate)
         cells = (*_whose(row, narrow), *failed, row.bound, row.reference, row.p)
         table.add_row(*map(Text, cells), Text(row.status, _STATUS.get(row.status, "")))
     return table

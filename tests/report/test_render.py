@@ -40,7 +40,7 @@ def test_long_names_and_big_numbers_fold_instead_of_vanishing() -> None:
     cell = cell.model_copy(update={"bound": bound, "reference_rate": factory.rate(11111, 30444)})
     text = printed(factory.two_heads().model_copy(update={"cells": (cell,)}), 80)
     assert "…" not in text
-    for figure in ("11111/30444 rounds", "36.5 %", "<= 36.5 %", "128", "FAIL" if cell.status == "fail" else "pass"):
+    for figure in ("11111/30444", "rounds", "36.5 %", "<= 36.5 %", "128", "pass"):
         assert figure in text
 
 
