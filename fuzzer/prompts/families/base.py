@@ -1,0 +1,25 @@
+"""What a family is: it makes prompts from random numbers, and checks answers without a model."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fuzzer.history.records import Level, Prompt
+from fuzzer.prompts.frame import Task, frame
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A kind of question. ``exposes`` says which failure it is good at showing."""
+
+    name: str
+    summary: str
+    exposes: str
+    pose: Callable[[random.Random, Level], Task]
+    levels: tuple[Level, ...] = ("easy", "hard")
+
+    def generate(self, rng: random.Random, prompt_id: str, level: Level) -> Prompt:
+        """A prompt that depends on nothing but the random generator's state."""
+        return frame(self.name, rng, prompt_id, level, self.pose(rng, level))

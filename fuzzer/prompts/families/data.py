@@ -1,0 +1,74 @@
+"""Questions whose answer is given text or data: echo and keyed-json."""
+
+from __future__ import annotations
+
+import json
+import random
+
+from pydantic import JsonValue
+
+from fuzzer.history.records import Canary, Level
+from fuzzer.prompts import canary, names
+from fuzzer.prompts.frame import Task
+
+
+def echo(rng: random.Random, level: Level) -> Task:
+    """Repeat a name after two worked examples (easy), or five opaque pieces (hard)."""
+    if level == "easy":
+        text = names.name(rng)
+        earlier = (("Copy: Bluebird Redwood", "Bluebird Redwood"), ("Copy: Blackboard Greenhouse", "Blackboard Greenhouse"))
+        return Task(ask=f"Copy: {text}", answer=text, spec={"value": text}, items=(text,), earlier=earlier)
+    first, second = names.names(rng, 2)
+    code = canary.code(rng)
+    text = "; ".join((first, str(rng.randrange(10_000, 100_000)), code, second, str(rng.randrange(10_000, 100_000))))
+    return Task(
+        ask=f"Copy: {text}",
+        answer=text,
+        spec={"value": text},
+        items=(first, second),
+        codes=(Canary(channel="user", text=code),),
+    )
+
+
+def keyed_json(rng: random.Random, level: Level) -> Task:
+    """Write given keys and values as a JSON object: two after worked examples (easy), or six of all types (hard)."""
+    return _json_easy(rng) if level == "easy" else _json_hard(rng)
+
+
+def _json_easy(rng: random.Random) -> Task:
+    owner, size = names.name(rng), rng.randrange(100, 1000)
+    shown: tuple[tuple[str, int], ...] = (("Bluebird Redwood", 42), ("Blackboard Greenhouse", 17))
+    earlier = tuple((_ask_easy(name, number), _json({"name": name, "size": number})) for name, number in shown)
+    value: dict[str, JsonValue] = {"name": owner, "size": size}
+    return Task(
+        ask=_ask_easy(owner, size), answer=_json(value), spec={"value": value}, items=(owner,), earlier=earlier
+    )
+
+
+def _ask_easy(owner: str, size: int) -> str:
+    return f"Write as JSON: name = {owner}, size = {size}"
+
+
+def _json_hard(rng: random.Random) -> Task:
+    owner, town = names.names(rng, 2)
+    code = canary.code(rng)
+    value: dict[str, JsonValue] = {
+        "owner": owner,
+        "town": town,
+        "code": code,
+        "size": rng.randrange(1000, 10_000),
+        "open": rng.random() < 0.5,
+        "rooms": [rng.randrange(100, 1000) for _ in range(3)],
+    }
+    given = "\n".join(f"{key} = {part if isinstance(part, str) else json.dumps(part)}" for key, part in value.items())
+    return Task(
+        ask=f"Write one JSON object with these keys and values, strings as strings and numbers as numbers:\n{given}",
+        answer=_json(value),
+        spec={"value": value},
+        items=(owner, town),
+        codes=(Canary(channel="user", text=code),),
+    )
+
+
+def _json(value: dict[str, JsonValue]) -> str:
+    return json.dumps(value)

@@ -1,0 +1,125 @@
+"""The frame that every family's question is set in: system message, earlier turns, ticket, closing line.
+
+Easy prompts are short, so that a model of 135 million parameters can answer them. Hard ones have a long shared system
+message and ask for three lines: a mark from the system message or the history, the answer, and the ticket; so an answer
+tells which channel it was taken from.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from fuzzer.history.records import Canary, Channel, Level, Message, Prompt
+from fuzzer.prompts import canary
+
+GUIDE = (
+    "You are a careful assistant. Every conversation carries a session tag, and some carry a case number. Answer only "
+    "the last question of the conversation. Use the names, numbers and codes exactly as they are given. Do not explain "
+    "the answer, do not repeat the question, and do not add anything that was not asked for."
+)
+TAG_FIRST = (
+    "Answer in three lines: the session tag from the system message, then the answer, then the ticket. "
+    "Write nothing else."
+)
+CASE_FIRST = (
+    "Answer in three lines: the case number from my first message, then the answer, then the ticket. Write nothing else."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A question and its right answer, before they are framed.
+
+    ``earlier`` are (question, answer) pairs of earlier turns; ``system`` is one more sentence for an easy system message,
+    in place of the session tag; ``codes`` are canaries in the question, by channel.
+    """
+
+    ask: str
+    answer: str
+    spec: dict[str, JsonValue]
+    items: tuple[str, ...] = ()
+    earlier: tuple[tuple[str, str], ...] = ()
+    system: str = ""
+    codes: tuple[Canary, ...] = ()
+    elicits: tuple[Channel, ...] = ()
+    attributable: bool = True
+
+
+@dataclass(slots=True)
+class _Sheet:
+    messages: list[Message] = field(default_factory=list)
+    canaries: list[Canary] = field(default_factory=list)
+
+    def mark(self, rng: random.Random, channel: Channel) -> str:
+        text = canary.mark(rng)
+        self.canaries.append(Canary(channel=channel, text=text))
+        return text
+
+    def turn(self, question: str, answer: str) -> None:
+        self.messages.append(Message(role="user", content=question))
+        self.messages.append(Message(role="assistant", content=answer))
+
+
+def frame(family: str, rng: random.Random, prompt_id: str, level: Level, task: Task) -> Prompt:
+    """The whole prompt for a task, with fresh canaries in every channel."""
+    return (_easy if level == "easy" else _hard)(family, rng, prompt_id, task)
+
+
+def cohort(prompt: Prompt, group: str) -> Prompt:
+    """The prompt with its cohort's canary at the head of the system message."""
+    system, *rest = prompt.messages
+    headed = Message(role="system", content=f"Group {group}. {system.content}")
+    mark = Canary(channel="system", text=group, cohort=True)
+    return prompt.model_copy(update={"messages": (headed, *rest), "canaries": (mark, *prompt.canaries)})
+
+
+def _easy(family: str, rng: random.Random, prompt_id: str, task: Task) -> Prompt:
+    sheet = _Sheet()
+    system = task.system or f"Session tag: {sheet.mark(rng, 'system')}."
+    sheet.messages.append(Message(role="system", content=f"Be brief. {system}"))
+    for question, answer in task.earlier:
+        sheet.turn(f"Ticket: {sheet.mark(rng, 'history')}\n{question}", answer)
+    ask = f"Ticket: {sheet.mark(rng, 'user')}\n{task.ask}"
+    sheet.messages.append(Message(role="user", content=ask))
+    return _prompt(family, "easy", prompt_id, task, sheet, answer=task.answer, frame=(), elicits=task.elicits)
+
+
+def _hard(family: str, rng: random.Random, prompt_id: str, task: Task) -> Prompt:
+    sheet = _Sheet()
+    tag = sheet.mark(rng, "system")
+    sheet.messages.append(Message(role="system", content=f"{GUIDE} Session tag: {tag}."))
+    by_case = rng.random() < 0.5
+    case = sheet.mark(rng, "history") if by_case else ""
+    if by_case and not task.earlier:
+        sheet.turn(f"Case number: {case}\nI have one question. Are you ready?", "Yes.")
+    for index, (question, answer) in enumerate(task.earlier):
+        head = f"Case number: {case}\n" if by_case and index == 0 else ""
+        sheet.turn(f"{head}Ticket: {sheet.mark(rng, 'history')}\n{question}", answer)
+    ticket = sheet.mark(rng, "user")
+    closing = CASE_FIRST if by_case else TAG_FIRST
+    sheet.messages.append(Message(role="user", content=f"Ticket: {ticket}\n{task.ask}\n{closing}"))
+    first, channel = (case, "history") if by_case else (tag, "system")
+    elicits: tuple[Channel, ...] = ("history", "user") if channel == "history" else ("system", "user")
+    answer = f"{first}\n{task.answer}\n{ticket}"
+    return _prompt(family, "hard", prompt_id, task, sheet, answer=answer, frame=(first, ticket), elicits=elicits)
+
+
+def _prompt(
+    family: str, level: Level, prompt_id: str, task: Task, sheet: _Sheet,
+    *, answer: str, frame: tuple[str, ...], elicits: tuple[Channel, ...],
+) -> Prompt:  # fmt: skip
+    return Prompt(
+        id=prompt_id,
+        family=family,
+        level=level,
+        messages=tuple(sheet.messages),
+        answer=answer,
+        items=task.items,
+        canaries=(*sheet.canaries, *task.codes),
+        elicits=elicits,
+        spec={**task.spec, "frame": list(frame), "decoys": [answer for _, answer in task.earlier]},
+        attributable=task.attributable,
+    )
