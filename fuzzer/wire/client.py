@@ -192,10 +192,15 @@ class Client:
             elif not reply.failed:
                 # A bad chunk ends the reading, not the stream: hanging up would cancel the request on the server.
                 try:
-                    self._parse(event.data, reply.chunk)
+                    self._event(reply, event)
                 except BadReplyError as bad:
                     reply.head = event.data
                     reply.fail(bad)
+
+    def _event(self, reply: Reply, event: Event) -> None:
+        if event.name == "error":
+            raise BadReplyError("stream-error", f"an error inside HTTP 200: {quoted(self._said(event.data))}")
+        self._parse(event.data, reply.chunk)
 
     async def _after_done(self, reply: Reply, body: Body, splitter: Splitter) -> None:
         """Reads to the end of the connection's reply, so that what follows ``[DONE]`` is seen, but not for long."""

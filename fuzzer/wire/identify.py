@@ -107,13 +107,14 @@ async def _probe(http: httpx.AsyncClient, endpoint: Endpoint, path: str, seconds
 def _unreachable(endpoint: Endpoint, bad: BadReplyError, timeout: float) -> str:
     where = f"{endpoint.name} at {endpoint.url}"
     if bad.outcome.startswith("timeout"):
-        return f"{where}: no reply within {timeout:g} s; is the server still loading, or hanging?"
+        plain = " (or does it speak plain HTTP? then write http://)" if endpoint.url.startswith("https:") else ""
+        return f"{where}: no reply within {timeout:g} s; is the server still loading, or hanging?{plain}"
     if bad.outcome == "tls" and endpoint.url.startswith("https:"):
         return f"{where}: {bad.detail}; if the server speaks plain HTTP, write http:// instead"
     if bad.outcome == "tls":
         return f"{where}: {bad.detail}; write https:// instead"
     if bad.outcome == "connect":
-        return f"{where}: {bad.detail}; is the server up, and are host and port right?"
+        return f"{where}: {bad.detail}; is the server up, and are scheme, host and port right?"
     return f"{where}: {bad.detail}"
 
 

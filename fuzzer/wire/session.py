@@ -7,6 +7,7 @@ into the closing would look like the server's fault.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import ssl
 from collections.abc import AsyncIterator
@@ -42,7 +43,31 @@ def open_http(endpoint: Endpoint, *, connect: float, read: float | None, role: A
 
 def _session(context: ssl.SSLContext | bool) -> aiohttp.ClientSession:
     connector = aiohttp.TCPConnector(limit=0, ssl=context, force_close=True)
-    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False)
+    return aiohttp.ClientSession(
+        connector=connector, cookie_jar=aiohttp.DummyCookieJar(), response_class=_Response, trust_env=False
+    )
+
+
+class _Response(aiohttp.ClientResponse):
+    """A response whose body always ends when its connection does.
+
+    aiohttp 3.14 closes the connection on bad chunk framing and tells everybody but the reader of the body, who then
+    waits for ever (its read time-out is off by then).
+    """
+
+    async def start(self, connection: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
+        protocol = connection.protocol
+        closed = protocol.closed if protocol is not None else None
+        await super().start(connection)
+        if closed is not None:
+            closed.add_done_callback(self._settle)
+        return self
+
+    def _settle(self, closed: asyncio.Future[None]) -> None:
+        if not closed.cancelled():
+            closed.exception()  # or asyncio complains that nobody looked
+        if not self.content.is_eof() and self.content.exception() is None:
+            self.content.set_exception(aiohttp.ClientPayloadError("the body is not framed as HTTP wants it"))
 
 
 def key_option(role: Arm) -> str:
@@ -81,12 +106,12 @@ FAULTS = (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError, Value
 def fault(error: Exception, *, replied: bool) -> BadReplyError:
     """What an exception of the HTTP stack means; ``replied`` says whether the head of a reply had come."""
     cause = error.__cause__ if isinstance(error, httpx.HTTPError) and error.__cause__ else error
-    outcome, words = _meaning(cause, replied)
-    said = str(cause)
+    said = " ".join((cause.message if isinstance(cause, aiohttp.ClientResponseError) else str(cause)).split())
+    outcome, words = _meaning(cause, said, replied)
     return BadReplyError(outcome, f"{words}: {quoted(said)}" if said else words)
 
 
-def _meaning(cause: BaseException, replied: bool) -> tuple[Outcome, str]:
+def _meaning(cause: BaseException, said: str, replied: bool) -> tuple[Outcome, str]:
     if isinstance(cause, aiohttp.ConnectionTimeoutError):
         return "timeout-connect", "no connection within the time-out"
     if isinstance(cause, TimeoutError):
@@ -100,7 +125,9 @@ def _meaning(cause: BaseException, replied: bool) -> tuple[Outcome, str]:
     if replied:
         return "disconnect", "the connection broke in mid-reply"
     if isinstance(cause, aiohttp.ClientResponseError | ValueError):
-        alert = _TLS_ALERT in str(cause)
+        if "in chunk size" in said:  # the head was fine and came in one packet with the start of the body
+            return "disconnect", "the connection broke in mid-reply"
+        alert = _TLS_ALERT in said
         return ("tls", "the server speaks TLS, not plain HTTP") if alert else ("server-error", "the reply is not HTTP")
     return "connect", "the connection closed before a reply"
 

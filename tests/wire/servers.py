@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
 import ssl
+import subprocess
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 from anyio.abc import ByteStream, SocketAttribute
 from anyio.streams.tls import TLSListener
 
@@ -52,6 +58,9 @@ async def _read(stream: ByteStream) -> Request | None:
     data = b""
     while b"\r\n\r\n" not in data:
         data += await stream.receive()
+        if data[:1] == b"\x16":  # a TLS handshake
+            await stream.send(http(status=400))
+            return None
     head, _, body = data.partition(b"\r\n\r\n")
     first, *lines = head.decode("latin-1").split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
@@ -117,3 +126,17 @@ def routing(pages: Mapping[str, bytes], otherwise: bytes = http(b'{"error": "no 
         await stream.send(pages.get(request.path, otherwise))
 
     return handler
+
+
+@cache
+def tls_context() -> ssl.SSLContext:
+    """A server's side of TLS with a certificate that nobody vouches for."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate, and is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        files = ["-keyout", "key.pem", "-out", "cert.pem"]
+        command = ["openssl", "req", "-x509", "-days", "2", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=x", *files]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(Path(folder) / "cert.pem", Path(folder) / "key.pem")
+    return context
