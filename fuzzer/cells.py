@@ -253,7 +253,7 @@ class CandidateRun:
             block=level.block,
             pass_index=pass_index,
             concurrency=concurrency,
-            releases=(Release(concurrency, tuple(prompts), keep_full=concurrency > 1),),
+            releases=(Release(concurrency, tuple(prompts), keep_full=True),),
             logprobs=True,
         )
         return await self.driver.drive(spec, self.lines[arm])

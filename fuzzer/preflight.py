@@ -97,7 +97,12 @@ async def probe(
     for end in ends:
         cell = f"{end.endpoint.name}/preflight"
         spec = StageSpec(
-            cell=cell, arm=end.arm, phase="preflight", block=0, concurrency=1, releases=(Release(1, prompts),)
+            cell=cell,
+            arm=end.arm,
+            phase="preflight",
+            block=0,
+            concurrency=1,
+            releases=(Release(1, prompts, keep_full=True),),
         )
         got = await driver.drive(spec, end.line)
         probes[end.arm, end.endpoint.name] = got

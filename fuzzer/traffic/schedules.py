@@ -23,6 +23,10 @@ class Release:
     prompts: tuple[str, ...]
     keep_full: bool = False
 
+    def __post_init__(self) -> None:
+        if not self.keep_full and len(self.prompts) > self.width:
+            raise ValueError(f"a barrier of {self.width} cannot release {len(self.prompts)} prompts at once")
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -43,7 +47,7 @@ SCHEDULES: dict[ScheduleName, Schedule] = {
 def releases(name: ScheduleName, prompts: Sequence[str], concurrency: int) -> tuple[Release, ...]:
     """The releases of a block. ``replicas`` takes one prompt a round and sends it ``concurrency`` times."""
     if name == "closed-loop":
-        return (Release(concurrency, tuple(prompts), keep_full=concurrency > 1),)
+        return (Release(concurrency, tuple(prompts), keep_full=True),)
     if name == "rounds":
         return tuple(Release(concurrency, group) for group in _groups(prompts, concurrency))
     if name == "replicas":

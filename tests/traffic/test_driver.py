@@ -84,6 +84,14 @@ async def test_a_closed_loop_holds_exactly_n_to_the_last_measured_end() -> None:
     assert not {sent.prompt for sent in fillers} & {exchange.sent.prompt for exchange in exchanges}
 
 
+async def test_one_at_a_time_sends_every_prompt_and_no_filler() -> None:
+    async with bench() as b:
+        exchanges = await b.driver.drive(spec("closed-loop", 5, 1), b.line)
+    assert [exchange.sent.index for exchange in exchanges] == list(range(5))
+    assert len(b.sent) == 5
+    assert b.stage.share_at_n >= 0.99
+
+
 async def test_every_request_is_recorded_as_sent_before_it_is_done() -> None:
     async with bench() as b:
         await b.driver.drive(spec("rounds", 8, 4), b.line)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fuzzer.plan import block_size
-from fuzzer.traffic.schedules import prompts_in_block, releases
+from fuzzer.traffic.schedules import Release, prompts_in_block, releases
 
 PROMPTS = [f"p{index}" for index in range(18)]
 
@@ -13,9 +15,9 @@ def test_a_closed_loop_is_one_release_that_stays_full() -> None:
     assert (release.width, release.keep_full, release.prompts) == (8, True, tuple(PROMPTS))
 
 
-def test_one_at_a_time_needs_no_filler() -> None:
-    (release,) = releases("closed-loop", PROMPTS, 1)
-    assert not release.keep_full
+def test_a_barrier_never_holds_prompts_back() -> None:
+    with pytest.raises(ValueError, match="cannot release"):
+        Release(2, ("a", "b", "c"))
 
 
 def test_rounds_are_barriers_of_n() -> None:
