@@ -43,6 +43,7 @@ async def serving(handler: Handler, tls: ssl.SSLContext | None = None) -> AsyncI
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, ssl.SSLError):
             return
 
+    failure: Exception | None = None
     async with await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0, backlog=2048) as listener:
         port = listener.extra(SocketAttribute.local_port)  # noqa: S610  # not Django
         async with anyio.create_task_group() as group:
@@ -50,8 +51,13 @@ async def serving(handler: Handler, tls: ssl.SSLContext | None = None) -> AsyncI
                 group.start_soon(listener.serve, handle)
             else:
                 group.start_soon(TLSListener(listener, tls, standard_compatible=False).serve, handle)
-            yield f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+            try:
+                yield f"{'https' if tls else 'http'}://127.0.0.1:{port}"
+            except Exception as error:  # noqa: BLE001  # raised below, where the task group does not wrap it
+                failure = error
             group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
 
 
 async def _read(stream: ByteStream) -> Request | None:
@@ -117,6 +123,11 @@ def answering(*replies: bytes) -> Handler:
             await stream.send(reply)
 
     return handler
+
+
+async def silent(_: Request, stream: ByteStream) -> None:
+    """Takes a request and never says anything."""
+    await anyio.sleep_forever()
 
 
 def routing(pages: Mapping[str, bytes], otherwise: bytes = http(b'{"error": "no such page"}', status=404)) -> Handler:

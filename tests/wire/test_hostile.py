@@ -19,7 +19,7 @@ from fuzzer.wire.client import Client
 from fuzzer.wire.dialects import VLLM
 from fuzzer.wire.params import Params
 
-from .servers import Request, answering, data, delta, http, serving, sse, tls_context, usage, whole
+from .servers import Request, answering, data, delta, http, serving, silent, sse, tls_context, usage, whole
 from .test_client import MESSAGES, STREAM, WHOLE, ask
 
 pytestmark = pytest.mark.anyio
@@ -209,10 +209,6 @@ async def test_a_host_that_does_not_exist() -> None:
 
 class TestTime:
     @staticmethod
-    async def _silent(_: Request, stream: ByteStream) -> None:
-        await anyio.sleep_forever()
-
-    @staticmethod
     async def _stuck(_: Request, stream: ByteStream) -> None:
         await stream.send(sse(delta("ab"), done=False))
         await anyio.sleep_forever()
@@ -225,8 +221,8 @@ class TestTime:
             await anyio.sleep(0.01)
 
     async def test_a_hang_before_any_reply(self) -> None:
-        assert (await ask(self._silent, read_timeout=0.2)).outcome == "timeout-read"
-        received = await ask(self._silent, timeout=0.2)
+        assert (await ask(silent, read_timeout=0.2)).outcome == "timeout-read"
+        received = await ask(silent, timeout=0.2)
         assert (received.outcome, received.http_status) == ("timeout-read", None)
 
     async def test_a_hang_in_mid_stream_keeps_what_came(self) -> None:
