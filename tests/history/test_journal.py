@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuzzer.errors import HistoryError
@@ -78,6 +78,7 @@ def test_hostile_texts_stay_one_valid_line_of_json_and_come_back_whole(tmp_path:
     assert record.received.text == text
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(codec=None, exclude_categories=()), max_size=40))
 def test_any_text_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = tmp_path_factory.mktemp("journal") / "history.jsonl"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuzzer.history.overlap import OPEN_NS, OverlapIndex, Relation
@@ -98,6 +98,7 @@ def test_what_had_finished_comes_latest_first_and_bounded() -> None:
 lives = st.lists(st.tuples(st.integers(0, 30), st.one_of(st.none(), st.integers(0, 15)), st.sampled_from("abc")))
 
 
+@settings(deadline=None)
 @given(lives, st.tuples(st.integers(0, 30), st.integers(0, 15)), st.randoms(use_true_random=False))
 def test_it_agrees_with_looking_at_every_pair(
     spans: list[tuple[int, int | None, str]], own: tuple[int, int], rng: random.Random

@@ -1,0 +1,41 @@
+"""All oracles by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from fuzzer.oracles import bleed, corruption, divergence, health, selfcheck, service, wrong
+from fuzzer.oracles.context import Batch, Context
+from fuzzer.oracles.finding import Finding, Kind
+
+
+class Judgement(Protocol):
+    """Looks at one closed block of one cell."""
+
+    def __call__(self, batch: Batch, context: Context) -> Iterator[Finding]:
+        """Every fault of this kind in the block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """A name, one line for people (``specfuzz oracles``), and the judgement."""
+
+    name: Kind
+    summary: str
+    judge: Judgement
+
+
+_ALL = (
+    Oracle("bleed", "content of another request: canaries, item names, answers; says whose and when", bleed.judge),
+    Oracle("wrong-answer", "a measured reply that fails its own prompt's check", wrong.judge),
+    Oracle("divergence", "greedy outputs that part where rounding cannot explain it", divergence.judge),
+    Oracle("self-consistency", "tokens, log-probabilities, usage and finish reason that disagree", selfcheck.judge),
+    Oracle("corruption", "special tokens, broken encoding, loops, foreign scripts, in every channel", corruption.judge),
+    Oracle("service", "errors, time-outs, hangs and protocol faults", service.judge),
+    Oracle("speculation-health", "drafting that is not what it says it is; acceptance by concurrency", health.judge),
+)
+
+ORACLES: dict[str, Oracle] = {oracle.name: oracle for oracle in _ALL}
+"""All oracles by name, in the order they judge."""

@@ -1,0 +1,78 @@
+"""Service faults: requests that got no usable reply, and protocol faults of those that did.
+
+A fault that the paired request was spared is certain; where there is no pair, or both failed, it is likely. An exchange
+lost to a crash of this program is no fault of the server's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from fuzzer.history.records import Exchange, Outcome, Received
+from fuzzer.oracles.build import excerpt, finding, label, quote
+from fuzzer.oracles.context import Batch, Context
+from fuzzer.oracles.finding import Certainty, Finding
+
+_HANGS: tuple[Outcome, ...] = ("timeout-read", "timeout-total")
+
+
+def judge(batch: Batch, context: Context) -> Iterator[Finding]:
+    """A finding for every exchange without a usable reply, and one for every protocol fault of the others."""
+    for exchange in batch:
+        received = exchange.received
+        if received is None:
+            continue
+        pair = context.pair(exchange)
+        if received.outcome != "ok":
+            yield _failed(exchange, received, pair)
+        for anomaly in dict.fromkeys(received.anomalies):
+            yield _anomaly(exchange, received, anomaly, pair)
+
+
+def _failed(exchange: Exchange, received: Received, pair: Exchange | None) -> Finding:
+    hang = received.outcome in _HANGS
+    certainty: Certainty = "certain" if pair is not None and pair.ok else "likely"
+    seconds = (received.end_ns - exchange.sent.sent_ns) / 1e9
+    status = f", HTTP {received.http_status}" if received.http_status is not None else ""
+    detail = f": {quote(received.detail)}" if received.detail else ""
+    return finding(
+        exchange,
+        "service",
+        "hang" if hang else received.outcome,
+        certainty,
+        f"{label(exchange.sent.arm, exchange.sent.endpoint)}: {exchange.sent.prompt} got no usable reply: "
+        f"{received.outcome}{status} after {seconds:.1f} s{detail}",
+        detail=received.outcome if hang else "",
+        evidence={
+            **_evidence(exchange, received, pair),
+            "outcome": received.outcome,
+            "detail": excerpt(received.detail),
+            "raw": excerpt(received.raw),
+            "seconds": round(seconds, 3),
+        },
+    )
+
+
+def _anomaly(exchange: Exchange, received: Received, anomaly: str, pair: Exchange | None) -> Finding:
+    spared = pair is not None and pair.ok and pair.received is not None and anomaly not in pair.received.anomalies
+    return finding(
+        exchange,
+        "service",
+        anomaly,
+        "certain" if spared else "likely",
+        f"{label(exchange.sent.arm, exchange.sent.endpoint)}: protocol fault in the reply to "
+        f"{exchange.sent.prompt}: {quote(anomaly)}",
+        evidence=_evidence(exchange, received, pair),
+    )
+
+
+def _evidence(exchange: Exchange, received: Received, pair: Exchange | None) -> dict[str, JsonValue]:
+    return {
+        "http_status": received.http_status,
+        "in_flight": exchange.sent.in_flight,
+        "before_first_token": received.first_ns is None,
+        "request_id": excerpt(received.request_id or ""),
+        "pair": pair.received.outcome if pair is not None and pair.received is not None else None,
+    }
