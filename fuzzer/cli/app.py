@@ -46,7 +46,7 @@ def _root(
     pass
 
 
-@app.command(epilog=EXITS)
+@app.command(epilog=EXITS, short_help="Gate a rollout: pass, fail, or cannot tell.")
 def gate(
     candidate: Annotated[
         list[str] | None, typer.Option("--candidate", metavar="[NAME=]URL", help="Server with speculation; repeatable.")
@@ -154,7 +154,7 @@ def gate(
     raise typer.Exit(gate_and_report(plan, out=out, as_json=json))
 
 
-@app.command(epilog=EXITS)
+@app.command(epilog=EXITS, short_help="Go on with an interrupted run.")
 def resume(directory: Directory, header: Headers = None, json: Json = False) -> None:
     """Go on with an interrupted run; nothing recorded is lost or sent again."""
     from fuzzer.cli.running import resume_and_report
@@ -162,7 +162,7 @@ def resume(directory: Directory, header: Headers = None, json: Json = False) -> 
     raise typer.Exit(resume_and_report(directory, header or [], as_json=json))
 
 
-@app.command(epilog=EXITS)
+@app.command(epilog=EXITS, short_help="Judge a recorded run again.")
 def judge(directory: Directory, json: Json = False) -> None:
     """Judge a recorded run again with today's oracles, and write its reports anew; sends nothing."""
     from fuzzer.cli.running import judge_and_report
@@ -170,7 +170,7 @@ def judge(directory: Directory, json: Json = False) -> None:
     raise typer.Exit(judge_and_report(directory, as_json=json))
 
 
-@app.command()
+@app.command(short_help="Show a run's verdict.")
 def report(directory: Directory, json: Json = False) -> None:
     """Show a run's verdict and write report.md and junit.xml from its summary.json."""
     from fuzzer.cli.running import show
@@ -178,10 +178,10 @@ def report(directory: Directory, json: Json = False) -> None:
     show(directory, as_json=json)
 
 
-app.command("demo", epilog=EXITS)(demo_command.demo)
-app.command("serve-sim")(servers.serve_sim)
-app.command("gateway")(servers.gateway)
-app.command("families")(families)
-app.command("oracles")(oracles)
-app.command("schedules")(schedules)
-app.command("faults")(faults)
+app.command("demo", epilog=EXITS, short_help="Gate an embedded pair of servers.")(demo_command.demo)
+app.command("serve-sim", short_help="Serve the simulated engine.")(servers.serve_sim)
+app.command("gateway", short_help="Plant a fault before a real engine.")(servers.gateway)
+app.command("families", short_help="List the prompt families.")(families)
+app.command("oracles", short_help="List the oracles.")(oracles)
+app.command("schedules", short_help="List the traffic shapes.")(schedules)
+app.command("faults", short_help="List the faults that can be planted.")(faults)

@@ -20,6 +20,7 @@ def serve_sim(
     lm_head: Annotated[str, typer.Option(metavar="PRECISION", help="fp32, bf16, w4a16, fp8 or nvfp4.")] = "bf16",
     seed: Seed = 0,
     model: Annotated[str, typer.Option(metavar="ID", help="The model id that is served.")] = "sim-model",
+    api_key: Annotated[str | None, typer.Option(metavar="KEY", help="Ask for this key.")] = None,
 ) -> None:
     """Serve the simulated engine (no model is run), with faults if asked; see specfuzz faults."""
     from fuzzer.errors import UsageError
@@ -32,7 +33,14 @@ def serve_sim(
             raise UsageError(f"--fault: unknown fault {name!r}; known are {', '.join(FAULTS)}")
     rates = {name: FAULTS[name].default_rate if rate is None else rate for name in fault or []}
     config = SimConfig(
-        speculative=speculative, lm_head=lm_head, seed=seed, model=model, faults=rates, host=host, port=port
+        speculative=speculative,
+        lm_head=lm_head,
+        seed=seed,
+        model=model,
+        faults=rates,
+        host=host,
+        port=port,
+        api_key=api_key,
     )
     serve(config, lambda url: typer.echo(f"simulated engine at {url}", err=True))
 

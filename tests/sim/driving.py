@@ -61,9 +61,9 @@ def answer(request: Request) -> str:
 
 
 def right(request: Request) -> bool:
-    """Whether the content of a said-back answer is that of its prompt, whatever the wording around it."""
-    expected = text_of(request.reading.slots).partition(":")[2]
-    return answer(request).partition(":")[2] == expected
+    """Whether the content of the answer is what the prompt asks for, whatever the wording around it."""
+    said = "".join(emission.token for emission in request.sequence.emitted if emission.content)
+    return said == text_of(slot for slot in request.reading.slots if slot.content)
 
 
 def share(flags: Sequence[bool]) -> float:

@@ -11,8 +11,8 @@ def test_tokens_join_to_the_text(text: str) -> None:
     assert "".join(tokenize(text)) == text
 
 
-def test_words_and_digit_groups_are_tokens() -> None:
-    assert tokenize("See 12345 red foxes.") == ["See", " 123", "45", " red", " foxes", "."]
+def test_words_numbers_and_punctuation_are_tokens() -> None:
+    assert tokenize("See QX7-2: 12345 red foxes.") == ["See", " QX7", "-", "2", ":", " 12345", " red", " foxes", "."]
 
 
 def test_ids_are_stable_and_the_end_token_has_its_own() -> None:
