@@ -15,13 +15,10 @@ from fuzzer.wire.bounds import BadReplyError, Limits, quoted
 from fuzzer.wire.decode import decode
 from fuzzer.wire.dialects import dialect_for
 from fuzzer.wire.metrics import sample_lines
-from fuzzer.wire.negotiate import negotiate
 from fuzzer.wire.reply import error_message
 from fuzzer.wire.session import Page, fetch, key_option, open_http
 from fuzzer.wire.text import label
 from fuzzer.wire.tokens import count
-
-__all__ = ["Identity", "identify", "negotiate"]
 
 _MODELS = "/v1/models"
 _OTHERS = ("/health", "/version", "/props", "/slots", "/metrics", "/get_server_info", "/server_info")
