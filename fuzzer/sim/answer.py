@@ -11,7 +11,7 @@ from fuzzer.sim.tokens import tokenize
 
 MAX_OPTIONS = 8
 DECISIONS = 4  # an answer is decided at about this many of its content tokens; the others copy what was decided
-TIE_SHARE = 0.35  # share of connective slots where the wordings are about equally likely
+TIE_SHARE = 0.4  # share of connective slots where the wordings are about equally likely
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Slot:
     """A piece of the answer and other ways to say it.
 
     In a ``content`` slot an alternative changes the meaning (a plausible wrong answer); elsewhere it is only another
-    wording of the same.
+    wording of the same. The text or an alternative may be empty: to say nothing here.
     """
 
     text: str
@@ -30,7 +30,8 @@ class Slot:
 class Node(NamedTuple):
     """One decision: the first option is the model's own, ``gaps`` are the distances below it in nats at fp32.
 
-    ``base`` is the top logit; ``dither`` shifts each option's place on the quantisation grid of the lm_head.
+    An empty option says nothing and goes on to the next node. ``base`` is the top logit; ``dither`` shifts each
+    option's place on the quantisation grid of the lm_head.
     """
 
     options: tuple[tuple[str, ...], ...]
@@ -57,17 +58,14 @@ def _split(slot: Slot) -> list[tuple[list[tuple[str, ...]], bool]]:
     """The tokens that all options share, and then the decision between what follows."""
     own = tuple(tokenize(slot.text))
     others = [tuple(tokenize(text)) for text in slot.alternatives]
-    if not own:
-        return []
     shared = 0
-    while others and shared < len(own) and all(other[: shared + 1] == own[: shared + 1] for other in others):
+    while shared < len(own) and all(other[: shared + 1] == own[: shared + 1] for other in others):
         shared += 1
     options = [own[shared:], *(other[shared:] for other in others)]
-    first_tokens = [option[:1] for option in options]
-    distinct = [option for place, option in enumerate(options) if option and option[:1] not in first_tokens[:place]]
-    distinct = distinct[:MAX_OPTIONS]
+    starts = [option[:1] for option in options]
+    distinct = [option for place, option in enumerate(options) if option[:1] not in starts[:place]][:MAX_OPTIONS]
     head = [([own[:shared]], slot.content)] if shared else []
-    return head + ([(distinct, slot.content)] if own[shared:] else [])
+    return head + ([(distinct, slot.content)] if distinct != [()] else [])
 
 
 def _node(options: list[tuple[str, ...]], content: bool, decisive: float, key: bytes, place: int) -> Node:
@@ -84,8 +82,8 @@ def _node(options: list[tuple[str, ...]], content: bool, decisive: float, key: b
 
 
 def _content_gap(which: float, size: float, decisive: float) -> float:
-    return 2.7 + 1.3 * size if which < decisive else 9.0 + 4.0 * size
+    return 2.8 + 0.8 * size if which < decisive else 9.0 + 4.0 * size
 
 
 def _wording_gap(which: float, size: float) -> float:
-    return 0.9 * size if which < TIE_SHARE else 2.0 + 4.0 * size
+    return 0.9 * size**1.5 if which < TIE_SHARE else 2.0 + 4.0 * size

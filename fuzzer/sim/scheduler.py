@@ -11,6 +11,7 @@ from fuzzer.sim.config import SimConfig
 from fuzzer.sim.logits import HEADS, Batch
 from fuzzer.sim.sequence import Emission, Sequence
 
+PLAIN_STEPS = 3  # plain decoding steps in the time of one speculative step, which yields about as many tokens
 PREFILL_STEPS = 2.0  # what a joining sequence's prefill costs, in empty steps; keeps batches full under a slow client
 COLLAPSED_FROM = 4  # running sequences from which the planted acceptance collapse acts
 COLLAPSED_ACCEPTANCE = 0.02
@@ -70,7 +71,8 @@ class Scheduler:
             while self.running or self.waiting:
                 joined = self._join()
                 await asyncio.sleep(self.config.step_seconds * (1.0 + PREFILL_STEPS * joined))
-                self._step()
+                for _ in range(1 if self.speculating else PLAIN_STEPS):
+                    self._step()
         finally:
             for sequence in (*self.running, *self.waiting):  # only after a defect: no client shall wait for ever
                 sequence.break_off()
@@ -88,6 +90,8 @@ class Scheduler:
         return joined
 
     def _step(self) -> None:
+        if not self.running:
+            return
         batch = Batch(len(self.running), self._rows)
         fresh = [self._verify(sequence, batch, index) for index, sequence in enumerate(self.running)]
         self._swap_rows(fresh)

@@ -17,6 +17,8 @@ _FILLERS = (
     "-", " it", " as", "!", " at", " or", " by",
 )  # fmt: skip
 
+_Candidates = list[tuple[str, float]]
+
 _ACCEPT, _FILLER, _SAMPLE = 1, 2, 3  # purposes, so that draws for one position are independent
 
 
@@ -120,7 +122,7 @@ class Sequence:
         fresh: list[Emission] = []
         room = min(rows, self.limits.max_tokens - len(self.emitted))
         while len(fresh) < room:
-            emission = self._next(batch, index * batch.rows + len(fresh), len(self.emitted) + len(fresh), head)
+            emission = self._next(batch, index * batch.rows + len(fresh), head, len(self.emitted) + len(fresh))
             fresh.append(emission)
             if emission.token == EOS:
                 break
@@ -173,41 +175,37 @@ class Sequence:
                 return True
         return False
 
-    def _next(self, batch: Batch, row: int, position: int, head: Head) -> Emission:
-        if self._tail:
-            token, content = self._tail.pop()
-            return self._certain(token, content, position, head)
-        nodes = self.script.nodes
-        if self._node == len(nodes):
-            if not self.script.loop:
-                return self._certain(EOS, False, position, head)
+    def _next(self, batch: Batch, row: int, head: Head, position: int) -> Emission:
+        """The token of one row. Options that said nothing stay in sight as ``rivals`` of what is said instead."""
+        rivals: _Candidates = []
+        while not self._tail and self._node < len(self.script.nodes):
+            node = self.script.nodes[self._node]
+            self._node += 1
+            drift = batch.drift if self.script.drifts else 0.0
+            place = (self._node, batch.running, row)
+            values = score(node, head, batch.noise, drift, self.script.key, place) if len(node.options) > 1 else [20.0]
+            tokens = [option[0] if option else self._ahead() for option in node.options]
+            chosen = self._choose(values, tokens)
+            option = node.options[chosen]
+            if option:
+                self._tail = [(token, node.content) for token in reversed(option[1:])]
+                known = list(zip(tokens, values, strict=True))
+                return self._emit(tokens[chosen], node.content, known, rivals, position, head)
+            rivals += [(token, value - values[chosen]) for token, value in zip(tokens, values, strict=True)]
+        if not self._tail and self.script.loop:
             self._tail = [(token, False) for token in reversed(self.script.loop)]
-            return self._next(batch, row, position, head)
-        node = nodes[self._node]
-        self._node += 1
-        if len(node.options) == 1:
-            option, emission = node.options[0], self._certain(node.options[0][0], node.content, position, head)
-        else:
-            option, emission = self._decide(node, batch, row, position, head)
-        self._tail = [(token, node.content) for token in reversed(option[1:])]
-        return emission
+        token, content = self._tail.pop() if self._tail else (EOS, False)
+        return self._emit(token, content, [(token, 20.0)], rivals, position, head)
 
-    def _decide(
-        self, node: Node, batch: Batch, row: int, position: int, head: Head
-    ) -> tuple[tuple[str, ...], Emission]:
-        drift = batch.drift if self.script.drifts else 0.0
-        values = score(node, head, batch.noise, drift, self.script.key, (position, batch.running, row))
-        tokens = [option[0] for option in node.options]
-        chosen = self._choose(values, tokens, position)
-        emission = Emission(tokens[chosen], node.content)
-        if self.limits.logprobs:
-            self._explain(emission, list(zip(tokens, values, strict=True)), position, head)
-        return node.options[chosen], emission
+    def _ahead(self) -> str:
+        """The token that most likely follows if nothing is said here."""
+        options = (node.options[0] for node in self.script.nodes[self._node :])
+        return next((option[0] for option in options if option), EOS)
 
-    def _choose(self, values: list[float], tokens: list[str], position: int) -> int:
+    def _choose(self, values: list[float], tokens: list[str]) -> int:
         places = range(len(values))
         if self.limits.temperature > 0:
-            draws = uniforms(self.script.key, _SAMPLE, self.limits.sampling_seed, position)
+            draws = uniforms(self.script.key, _SAMPLE, self.limits.sampling_seed, self._node)
             warm = [
                 value / self.limits.temperature - math.log(-math.log(draw or 1e-300))
                 for value, draw in zip(values, draws, strict=False)
@@ -215,14 +213,18 @@ class Sequence:
             return max(places, key=warm.__getitem__)
         return max(places, key=lambda place: (values[place], -token_id(tokens[place])))
 
-    def _certain(self, token: str, content: bool, position: int, head: Head) -> Emission:
+    def _emit(
+        self, token: str, content: bool, known: _Candidates, rivals: _Candidates, position: int, head: Head
+    ) -> Emission:
         emission = Emission(token, content)
         if self.limits.logprobs:
-            self._explain(emission, [(token, 20.0)], position, head)
+            top = max(value for _, value in known)
+            self._explain(emission, known + [(rival, top + gap) for rival, gap in rivals], position, head)
         return emission
 
-    def _explain(self, emission: Emission, known: list[tuple[str, float]], position: int, head: Head) -> None:
+    def _explain(self, emission: Emission, candidates: _Candidates, position: int, head: Head) -> None:
         """Log-probabilities over the candidates and what else a model would consider, far below them."""
+        known = list(dict(reversed(candidates)).items())
         draws = stream(self.script.key, _FILLER, position)
         level = max(value for _, value in known) - (4.0 + 4.0 * next(draws)) * head.shrink
         tokens = {token for token, _ in known}

@@ -1,4 +1,4 @@
-"""The simulated tokenizer: words, short digit groups and punctuation, with stable ids.
+"""The simulated tokenizer: words, numbers and punctuation, with stable ids.
 
 The vocabulary is open; an id is a checksum of the token's text, so that equal texts have equal ids in every server.
 """
@@ -13,7 +13,7 @@ from functools import lru_cache
 EOS = "<|im_end|>"
 EOS_ID = 151645
 
-_PIECE = re.compile(r" ?[^\W\d_]{1,12}| ?\d{1,3}| ?[^\w\s]{1,3}|_+|\s")
+_PIECE = re.compile(r" ?[^\W_]{1,12}| ?[^\w\s]{1,3}|_+|\s")
 _ID_MASK = 0x3FFFFFFF  # 30 bits: far above any real vocabulary, still a plain JSON integer
 
 

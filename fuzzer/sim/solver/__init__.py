@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 from fuzzer.sim.answer import Slot
+from fuzzer.sim.solver.chat import Chat, read_chat
+from fuzzer.sim.solver.codes import code_of_owner, code_word, table_row
 from fuzzer.sim.solver.echo import echo
+from fuzzer.sim.solver.lists import ordering, reversing, sorting
+from fuzzer.sim.solver.numbers import counting, story, total
+from fuzzer.sim.solver.texts import json_object, repeating
+from fuzzer.sim.solver.wording import mark, maybe
+
+_SKILLS = (
+    ordering, sorting, reversing, table_row, json_object, repeating, counting, story, total, code_of_owner, code_word,
+)  # fmt: skip
 
 
 def solve(messages: tuple[tuple[str, str], ...]) -> tuple[Slot, ...]:
-    """The answer to a chat."""
-    last = next((content for role, content in reversed(messages) if role == "user"), "")
-    return echo(last)
+    """The answer to a chat, in the frame that its last message asks for."""
+    chat = read_chat(messages)
+    answer = next((slots for skill in _SKILLS if (slots := skill(chat))), None) or echo(chat.ask)
+    return _three_lines(chat, answer) if chat.wants_lines else answer
+
+
+def _three_lines(chat: Chat, answer: tuple[Slot, ...]) -> tuple[Slot, ...]:
+    label, first = ("Case number: ", chat.case) if chat.wants_case else ("Session tag: ", chat.tag)
+    shown = first or chat.tag or chat.case or "none"
+    return (
+        maybe(label), mark(shown, chat.marks), Slot("\n"), *answer, Slot("\n"),
+        maybe("Ticket: "), mark(chat.ticket or "none", chat.marks),
+    )  # fmt: skip
