@@ -1,1 +1,43 @@
 """What we ask: families of prompts with checkable constraints, canaries, corpora."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fuzzer.errors import UsageError
+from fuzzer.history.records import Level, Prompt
+from fuzzer.prompts.families import FAMILIES, Family
+from fuzzer.prompts.grade import Grade
+from fuzzer.prompts.pool import MIX, PromptPool
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A family for people: ``weights`` are its prompts among 100 of the default mix, by level."""
+
+    name: str
+    levels: tuple[Level, ...]
+    summary: str
+    exposes: str
+    weights: dict[Level, int]
+
+
+def check(prompt: Prompt, text: str, *, finish_reason: str | None = None) -> Grade:
+    """What an answer is worth, from the recorded prompt alone; never raises for anything that a server sends."""
+    family = FAMILIES.get(prompt.family)
+    if family is None:
+        raise UsageError(f"prompt {prompt.id} is of the unknown family {prompt.family!r}; known: {', '.join(FAMILIES)}")
+    return family.check(prompt, text, finish_reason)
+
+
+def describe() -> tuple[Description, ...]:
+    """All families, for ``specfuzz families``."""
+    return tuple(
+        Description(
+            family.name, family.levels, family.summary, family.exposes, {"easy": MIX[name][0], "hard": MIX[name][1]}
+        )
+        for name, family in FAMILIES.items()
+    )
+
+
+__all__ = ["FAMILIES", "Description", "Family", "Grade", "PromptPool", "check", "describe"]

@@ -20,21 +20,17 @@ GUIDE = (
     "the last question of the conversation. Use the names, numbers and codes exactly as they are given. Do not explain "
     "the answer, do not repeat the question, and do not add anything that was not asked for."
 )
-TAG_FIRST = (
-    "Answer in three lines: the session tag from the system message, then the answer, then the ticket. "
-    "Write nothing else."
-)
-CASE_FIRST = (
-    "Answer in three lines: the case number from my first message, then the answer, then the ticket. Write nothing else."
-)
+_CLOSING = "Answer in three lines: the {first}, then the answer, then the ticket. Write nothing else."
+TAG_FIRST = _CLOSING.format(first="session tag from the system message")
+CASE_FIRST = _CLOSING.format(first="case number from my first message")
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """A question and its right answer, before they are framed.
 
-    ``earlier`` are (question, answer) pairs of earlier turns; ``system`` is one more sentence for an easy system message,
-    in place of the session tag; ``codes`` are canaries in the question, by channel.
+    ``earlier`` are (question, answer) pairs of earlier turns; ``system`` is a sentence for an easy system message, in
+    place of the session tag; ``codes`` are the canaries in the question, with their channels.
     """
 
     ask: str

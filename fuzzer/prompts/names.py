@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 
-_FIRST = (
+_FIRSTS = (
     "ancient apollo apple arrow atlas august autumn bailey baker basil beacon bear beaver berry bishop bridge "
     "bronze brown butter button canyon captain carter castle cave cedar cherry circle clay cloud coffee comet cooper "
     "copper coral corner cotton crow crystal daisy dawn dawson deer delta desert diamond dragon duck eagle early "
@@ -16,16 +16,18 @@ _FIRST = (
     "planet pocket prairie prince queen quiet rabbit raven ribbon river robin rocket rose royal ruby sage "
     "saturn shadow silk silver spider spring steel storm sugar summer swan temple thunder tiger timber tower "
     "train turtle upper valley velvet venus violet wheel willow window winter wolf wool"
-).split()
-_SECOND = (
+)
+_SECONDS = (
     "band beam bell berry block board boat born bourne box branch bridge brook burn camp castle center chain clear "
     "cloud coast coat craft cross dale door dream drive edge face fall farm field fire flight flower ford fruit gate "
     "glass grass green ground hall hand haven head hill hold home horn house lake land leaf light line lock mail mark "
     "master mill mind moon mount page park path piece place plant point pool port post power rail ridge ring rise "
     "river road rock room root stage star station stick stone store storm stream street string style town view walk "
     "wall water wave way well wheel wind window wing wood word work worth yard"
-).split()
+)
 
+_FIRST = _FIRSTS.split()
+_SECOND = _SECONDS.split()
 PARTS = frozenset(first + second for first in _FIRST for second in _SECOND)
 _WORD = re.compile(r"[^\W\d_]+")
 _GAP = re.compile(r"\s{1,4}")

@@ -70,7 +70,7 @@ def _lookup_hard(rng: random.Random) -> Task:
     return Task(
         ask=f"{table}\nWhat are the town and the code of {people[wanted]}? Separate them by a comma.",
         answer=value,
-        spec={"value": [towns[wanted], codes[wanted]]},
+        spec={"value": [towns[wanted], codes[wanted]], "about": people[wanted]},
         items=(*people, *towns),
         codes=_user_codes(*codes),
     )
@@ -84,9 +84,7 @@ def last_message_wins(rng: random.Random, level: Level) -> Task:
 def _last_easy(rng: random.Random) -> Task:
     owners = names.names(rng, 3)
     codes = [canary.code(rng) for _ in owners]
-    asks = [
-        f"The code of {owner} is {code}. What is the code of {owner}?" for owner, code in zip(owners, codes, strict=True)
-    ]
+    asks = [f"The code of {who} is {code}. What is the code of {who}?" for who, code in zip(owners, codes, strict=True)]
     return Task(
         ask=asks[2],
         answer=codes[2],

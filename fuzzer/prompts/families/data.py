@@ -16,7 +16,7 @@ def echo(rng: random.Random, level: Level) -> Task:
     """Repeat a name after two worked examples (easy), or five opaque pieces (hard)."""
     if level == "easy":
         text = names.name(rng)
-        earlier = (("Copy: Bluebird Redwood", "Bluebird Redwood"), ("Copy: Blackboard Greenhouse", "Blackboard Greenhouse"))
+        earlier = tuple((f"Copy: {shown}", shown) for shown in ("Bluebird Redwood", "Blackboard Greenhouse"))
         return Task(ask=f"Copy: {text}", answer=text, spec={"value": text}, items=(text,), earlier=earlier)
     first, second = names.names(rng, 2)
     code = canary.code(rng)
@@ -40,9 +40,7 @@ def _json_easy(rng: random.Random) -> Task:
     shown: tuple[tuple[str, int], ...] = (("Bluebird Redwood", 42), ("Blackboard Greenhouse", 17))
     earlier = tuple((_ask_easy(name, number), _json({"name": name, "size": number})) for name, number in shown)
     value: dict[str, JsonValue] = {"name": owner, "size": size}
-    return Task(
-        ask=_ask_easy(owner, size), answer=_json(value), spec={"value": value}, items=(owner,), earlier=earlier
-    )
+    return Task(ask=_ask_easy(owner, size), answer=_json(value), spec={"value": value}, items=(owner,), earlier=earlier)
 
 
 def _ask_easy(owner: str, size: int) -> str:

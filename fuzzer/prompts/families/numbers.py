@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+from pydantic import JsonValue
+
 from fuzzer.history.records import Level
 from fuzzer.prompts import names
 from fuzzer.prompts.frame import Task
@@ -15,7 +17,8 @@ def arithmetic(rng: random.Random, level: Level) -> Task:
         a, b = rng.randrange(2, 10), rng.randrange(2, 10)
         return _number(f"What is {a} + {b}? Reply with the number only.", a + b, [a, b])
     owner, giver = names.names(rng, 2)
-    start, gift, days, lost = rng.randrange(3000, 9000), rng.randrange(21, 99), rng.randrange(3, 10), rng.randrange(101, 999)
+    start, gift = rng.randrange(3000, 9000), rng.randrange(21, 99)
+    days, lost = rng.randrange(3, 10), rng.randrange(101, 999)
     ask = (
         f"{owner} has {start} beads. {giver} gives {owner} {gift} beads a day for {days} days. "
         f"Then {owner} loses {lost} beads. How many beads has {owner} now?"
@@ -31,25 +34,34 @@ def _number(ask: str, value: int, given: list[int], items: tuple[str, ...] = ())
 
 def count_on(rng: random.Random, level: Level) -> Task:
     """The next three numbers after worked examples (easy), or the next ten in steps (hard)."""
-    if level == "easy":
-        start = rng.randrange(20, 60)
-        earlier = ((_ask_count(11), _run(15, 3)), (_ask_count(61), _run(65, 3)))
-        return _count(_ask_count(start), start + 4, 1, 3, earlier)
+    return _count_easy(rng) if level == "easy" else _count_hard(rng)
+
+
+def _count_easy(rng: random.Random) -> Task:
+    start = rng.randrange(20, 56)
+    given, value = _run(start, 4), _run(start + 4, 3)
+    earlier = tuple((_ask_count(_run(shown, 4)), _join(_run(shown + 4, 3))) for shown in (11, 61))
+    return _count(_ask_count(given), given, value, earlier)
+
+
+def _ask_count(given: list[int]) -> str:
+    return f"Count on, three more numbers: {_join(given)}"
+
+
+def _count_hard(rng: random.Random) -> Task:
     start, step = rng.randrange(1000, 9000), rng.randrange(2, 13)
     ask = f"Count on from {start} in steps of {step}: write the next ten numbers, separated by commas."
-    return _count(ask, start + step, step, 10, ())
+    return _count(ask, [start], _run(start + step, 10, step), ())
 
 
-def _ask_count(start: int) -> str:
-    return f"Count on, three more numbers: {_run(start, 4)}"
+def _run(start: int, length: int, step: int = 1) -> list[int]:
+    return [start + step * index for index in range(length)]
 
 
-def _run(start: int, length: int, step: int = 1) -> str:
-    return ", ".join(str(start + step * index) for index in range(length))
+def _join(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
-def _count(ask: str, start: int, step: int, length: int, earlier: tuple[tuple[str, str], ...]) -> Task:
-    value = [start + step * index for index in range(length)]
-    return Task(
-        ask=ask, answer=_run(start, length, step), spec={"value": list(value)}, earlier=earlier, attributable=False
-    )
+def _count(ask: str, given: list[int], value: list[int], earlier: tuple[tuple[str, str], ...]) -> Task:
+    spec: dict[str, JsonValue] = {"value": list(value), "given": list(given)}
+    return Task(ask=ask, answer=_join(value), spec=spec, earlier=earlier, attributable=False)

@@ -1,0 +1,1 @@
+"""How answers are checked, by the kind of answer: extract first, then compare."""

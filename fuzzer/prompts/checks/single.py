@@ -1,0 +1,85 @@
+"""Answers of one value: a code, or a number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from fuzzer.history.records import Prompt
+from fuzzer.prompts import canary
+from fuzzer.prompts.checks.found import Found, decoys, is_foreign, missing, right, strings, wrong
+from fuzzer.prompts.reply import SUPERSEDED, Candidate, Reply, final, hedged
+
+NUMBER = re.compile(
+    r"(?<![\w.])(?<![0-9][,\-])[-+]?(?:[0-9]{1,3}(?:[,'’\u00a0\u202f\u2009][0-9]{3}){1,9}|[0-9]{1,30})(?:\.[0-9]{1,30})?"
+    r"(?![\w]|[-,'’][0-9]|\.[0-9])"
+)
+_SEPARATORS = re.compile("[,'’\u00a0\u202f\u2009]")
+_OPERATORS = "+*/×÷·^"
+_ASIDE = re.compile(r"\b(?:because|since|explanation|reasoning|here(?:'|’)s how|calculation)\b", re.IGNORECASE)
+_SPELT = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
+)
+_WORDS = {word: number for number, word in enumerate(_SPELT.split())}
+_WORD = re.compile(r"\b(?:" + "|".join(sorted(_WORDS, key=len, reverse=True)) + r")\b", re.IGNORECASE)
+
+
+def code(prompt: Prompt, reply: Reply) -> Found:
+    """The answer is one code of the prompt's."""
+    value = str(prompt.spec["value"])
+    candidates = codes(prompt, reply)
+    chosen = final(candidates, reply.body, SUPERSEDED)
+    if chosen is None:
+        return missing(prompt, reply)
+    if chosen.text == value and not hedged(chosen, candidates, reply.body):
+        return right(reply.only([(each.start, each.end) for each in candidates if each.text == value]))
+    return wrong(_code_kind(chosen.text, prompt), chosen.text, value)
+
+
+def codes(prompt: Prompt, reply: Reply) -> list[Candidate]:
+    """All codes in a reply, in upper case. A token without a digit is one only if the prompt has it ("WELL-PAST")."""
+    own = {each.text for each in prompt.canaries}
+    found = (Candidate(match[0].upper(), *match.span()) for match in canary.CODE.finditer(reply.body))
+    return [each for each in found if each.text in own or any(map(str.isdigit, each.text))]
+
+
+def _code_kind(said: str, prompt: Prompt) -> str:
+    if said in decoys(prompt):
+        return "wrong-last-message"
+    return "another-question" if is_foreign(said, prompt) else "wrong-value"
+
+
+def number(prompt: Prompt, reply: Reply) -> Found:
+    """The answer is one number; those that the question gives do not count while there are others."""
+    value = Decimal(str(prompt.spec["value"]))
+    candidates = numbers(reply.body) or _number_words(reply.body)
+    given = {Decimal(each) for each in strings(prompt.spec.get("given"))}
+    results = [each for each in candidates if not _operand(each, reply.body)] or candidates
+    results = [each for each in results if Decimal(each.text) not in given] or results
+    if (aside := _ASIDE.search(reply.body)) and candidates and results[0] is candidates[0]:
+        results = [each for each in results if each.end <= aside.start()] or results
+    chosen = final(results, reply.body)
+    if chosen is None:
+        return missing(prompt, reply)
+    if Decimal(chosen.text) == value and not hedged(chosen, results, reply.body):
+        spans = [(each.start, each.end) for each in candidates if Decimal(each.text) == value]
+        return right(reply.only(spans))
+    return wrong("wrong-value", chosen.text, str(value))
+
+
+def numbers(text: str) -> list[Candidate]:
+    """All numbers in a text, thousands separators taken out."""
+    return [Candidate(_SEPARATORS.sub("", match[0]), *match.span()) for match in NUMBER.finditer(text)]
+
+
+def _number_words(text: str) -> Sequence[Candidate]:
+    return [Candidate(str(_WORDS[match[0].lower()]), *match.span()) for match in _WORD.finditer(text)]
+
+
+def _operand(each: Candidate, text: str) -> bool:
+    before = text[max(0, each.start - 4) : each.start].rstrip()[-1:]
+    after = text[each.end : each.end + 4].lstrip()[:1]
+    minus = text[each.end : each.end + 3] == " - " or text[max(0, each.start - 3) : each.start] == " - "
+    return minus or (after != "" and after in _OPERATORS + "=") or (before != "" and before in _OPERATORS)
