@@ -82,7 +82,7 @@ def _node(options: list[tuple[str, ...]], content: bool, decisive: float, key: b
 
 
 def _content_gap(which: float, size: float, decisive: float) -> float:
-    return 2.8 + 0.8 * size if which < decisive else 9.0 + 4.0 * size
+    return 3.0 + 0.6 * size if which < decisive else 9.0 + 4.0 * size
 
 
 def _wording_gap(which: float, size: float) -> float:

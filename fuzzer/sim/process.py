@@ -10,7 +10,7 @@ import sys
 import threading
 from types import TracebackType
 
-from fuzzer.errors import UnavailableError
+from fuzzer.errors import SpecfuzzError, UnavailableError
 from fuzzer.sim.config import SimConfig
 
 START_SECONDS = 60.0
@@ -81,7 +81,11 @@ def run_child() -> None:
 
     config = SimConfig.from_json(sys.stdin.readline())
     threading.Thread(target=_end_with_input, daemon=True).start()
-    serve(config, lambda url: print(json.dumps({"url": url}), flush=True))
+    try:
+        serve(config, lambda url: print(json.dumps({"url": url}), flush=True))
+    except SpecfuzzError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_status)
 
 
 def _end_with_input() -> None:

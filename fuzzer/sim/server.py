@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from fuzzer.errors import UsageError
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.engine import Engine, Request
 from fuzzer.sim.metrics import CONTENT_TYPE, exposition
@@ -215,9 +216,9 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(_BACKLOG)
-    except OSError:
+    except OSError as error:
         listener.close()
-        raise
+        raise UsageError(f"cannot listen on {host} port {port}: {error.strerror}; port 0 takes a free one") from error
     return listener
 
 
@@ -238,7 +239,10 @@ def _prepare(kind: type[_S], config: SimConfig, announce: Callable[[str], None])
 
 
 def serve(config: SimConfig, announce: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C or SIGTERM; ``announce`` gets the URL once connections are accepted."""
+    """Serve until Ctrl-C or SIGTERM; ``announce`` gets the URL once connections are accepted.
+
+    UsageError says that the port cannot be taken.
+    """
     server, listener = _prepare(_Server, config, announce)
     try:
         server.run(sockets=[listener])

@@ -16,10 +16,14 @@ _SKILLS = (
 )  # fmt: skip
 
 
+_ATTENTION = 50_000  # characters; what is longer is only said back
+
+
 def solve(messages: tuple[tuple[str, str], ...]) -> tuple[Slot, ...]:
     """The answer to a chat, in the frame that its last message asks for."""
     chat = read_chat(messages)
-    answer = next((slots for skill in _SKILLS if (slots := skill(chat))), None) or echo(chat.ask)
+    skills = _SKILLS if len(chat.text) <= _ATTENTION else ()
+    answer = next((slots for skill in skills if (slots := skill(chat))), None) or echo(chat.ask)
     return _three_lines(chat, answer) if chat.wants_lines else answer
 
 

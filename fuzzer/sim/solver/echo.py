@@ -7,13 +7,13 @@ import re
 from fuzzer.sim.answer import Slot
 
 _WORDS = 24
-_SENTENCE = re.compile(r"[^.!?\n]*\w[^.!?\n]*")
+_END = re.compile(r"[.!?\n]+")
 
 
 def echo(message: str) -> tuple[Slot, ...]:
     """The last sentence of a message, at most 24 words of it; each word could be mistaken for its neighbour."""
-    sentences = _SENTENCE.findall(message)
-    words = sentences[-1].split()[:_WORDS] if sentences else []
+    sentences = [sentence.split() for sentence in _END.split(message) if any(map(str.isalnum, sentence))]
+    words = sentences[-1][:_WORDS] if sentences else []
     if not words:
         return (Slot("I"), Slot(" see", (" understand",)), Slot("."))
     slots = [Slot("You", ("Your message",)), Slot(" said", (" wrote", " told me")), Slot(":")]

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fuzzer.history.records import Prompt
+from fuzzer.prompts import check
+from fuzzer.prompts.families import FAMILIES
+from fuzzer.prompts.pool import PromptPool
+from fuzzer.sim.answer import Slot, text_of
+from fuzzer.sim.solver import solve
+
+MIXED = [PromptPool(seed=11).prompt(index) for index in range(500)]
+BY_KIND = {
+    (prompt.family, prompt.level): prompt
+    for name in FAMILIES
+    for prompt in [PromptPool(seed=12, families=(name,)).prompt(index) for index in range(40)]
+}
+
+
+def chat(prompt: Prompt) -> tuple[tuple[str, str], ...]:
+    return tuple((message.role, message.content) for message in prompt.messages)
+
+
+def passed(prompt: Prompt, text: str) -> bool:
+    return check(prompt, text, finish_reason="stop").passed
+
+
+def test_every_question_of_the_pool_is_answered_right() -> None:
+    wrong = [(prompt.family, prompt.level) for prompt in MIXED if not passed(prompt, text_of(solve(chat(prompt))))]
+    assert wrong == []
+
+
+def test_every_family_and_level_is_met() -> None:
+    assert len({(prompt.family, prompt.level) for prompt in MIXED}) == len(BY_KIND) == 2 * len(FAMILIES)
+
+
+def variants(slots: tuple[Slot, ...], content: bool) -> Iterator[str]:
+    """The answer with one slot said in each of its other ways."""
+    for place, slot in enumerate(slots):
+        for other in slot.alternatives if slot.content is content else ():
+            yield text_of((*slots[:place], Slot(other), *slots[place + 1 :]))
+
+
+@pytest.mark.parametrize("kind", BY_KIND)
+def test_other_wordings_are_still_right(kind: tuple[str, str]) -> None:
+    prompt = BY_KIND[kind]
+    slots = solve(chat(prompt))
+    texts = list(variants(slots, content=False))
+    everything = text_of(Slot(slot.text if slot.content else (*slot.alternatives, slot.text)[0]) for slot in slots)
+    assert texts
+    assert [text for text in (*texts, everything) if not passed(prompt, text)] == []
+
+
+@pytest.mark.parametrize("kind", BY_KIND)
+def test_mistakes_in_content_are_wrong(kind: tuple[str, str]) -> None:
+    prompt = BY_KIND[kind]
+    texts = list(variants(solve(chat(prompt)), content=True))
+    assert texts
+    assert [text for text in texts if passed(prompt, text)] == []
+
+
+def test_a_question_in_a_foreign_chat_gets_some_answer() -> None:
+    for own, other in itertools.product(BY_KIND.values(), BY_KIND.values()):
+        assert text_of(solve((*chat(own)[:-1], chat(other)[-1]))).strip()
+
+
+@given(st.lists(st.tuples(st.sampled_from(["system", "user", "assistant"]), st.text()), max_size=4))
+def test_any_chat_gets_an_answer(messages: list[tuple[str, str]]) -> None:
+    assert text_of(solve(tuple(messages))).strip()
+
+
+def test_an_unknown_message_is_said_back() -> None:
+    assert text_of(solve((("user", "It rains. Why do cats purr?"),))) == "You said: Why do cats purr."
