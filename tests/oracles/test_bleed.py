@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from oracle_factory import World, exchange, prompt
 
 from fuzzer.history.records import Canary, Exchange, Prompt
 from fuzzer.oracles.bleed import judge
 from fuzzer.oracles.finding import Finding
+from tests.oracles.factory import World, exchange, prompt
 
 USER = Canary(channel="user", text="QX7K-M2PD")
 HISTORY = Canary(channel="history", text="8111-2222-333333")

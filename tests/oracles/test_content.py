@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle_factory import prompt
 
 from fuzzer.history.records import Canary
 from fuzzer.oracles.content import ContentIndex, holds, words_of
+from tests.oracles.factory import prompt
 
 CANARY = Canary(channel="user", text="QX7K-M2PD")
 

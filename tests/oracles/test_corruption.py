@@ -5,12 +5,12 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle_factory import World, exchange, prompt
 
 from fuzzer.history.records import Exchange, Prompt
 from fuzzer.oracles.corruption import DETECTORS, flaws, judge
 from fuzzer.oracles.finding import Finding
 from fuzzer.oracles.flaws import Reply
+from tests.oracles.factory import World, exchange, prompt
 
 PROMPT = "Which harbour did the captain remember, Silverbrook or Hazelgate?"
 

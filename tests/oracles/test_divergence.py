@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle_factory import World, exchange, prompt
 
 from fuzzer.history.records import Arm, Exchange, TokenLogprob
 from fuzzer.oracles.divergence import (
@@ -24,6 +23,7 @@ from fuzzer.oracles.divergence import (
     matched,
     triage,
 )
+from tests.oracles.factory import World, exchange, prompt
 
 SAMPLE = Path(__file__).parents[1] / "data" / "h200" / "sample.json.gz"
 PASSES = {"c8": 0, "c8b": 1, "c1": ALONE}

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from oracle_factory import World, exchange, prompt
 
 from fuzzer.history.records import Counters, Draft
 from fuzzer.oracles.health import Acceptance, acceptance, collapsed, judge, restarted
+from tests.oracles.factory import World, exchange, prompt
 
 
 def counters(

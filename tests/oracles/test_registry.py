@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from oracle_factory import World, exchange, prompt
 
 import fuzzer.oracles
 from fuzzer.history.records import Exchange
 from fuzzer.oracles import ORACLES
 from fuzzer.oracles.finding import Kind
+from tests.oracles.factory import World, exchange, prompt
 
 KNOWN = (prompt("p", answer="Copperfield Larkwood"), prompt("q", answer="Silverbrook Hazelgate"))
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle_factory import World, exchange, prompt
 
 from fuzzer.history.records import Exchange, TokenLogprob
 from fuzzer.oracles.finding import Finding
 from fuzzer.oracles.selfcheck import below_maximum, judge
+from tests.oracles.factory import World, exchange, prompt
 
 
 def found(*exchanges: Exchange) -> list[tuple[str, str]]:

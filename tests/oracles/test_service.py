@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from oracle_factory import World, exchange, prompt
 
 from fuzzer.history.records import Exchange, Outcome
 from fuzzer.oracles.finding import Finding
 from fuzzer.oracles.service import judge
+from tests.oracles.factory import World, exchange, prompt
 
 OK = exchange("p", "fine", arm="reference")
 

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from oracle_factory import World, containment, exchange, prompt
 
 from fuzzer.history.records import Canary, Exchange, Prompt
 from fuzzer.oracles.finding import Finding
 from fuzzer.oracles.wrong import judge
 from fuzzer.prompts.grade import Grade
+from tests.oracles.factory import World, containment, exchange, prompt
 
 DONOR = prompt("donor", answer="Silverbrook Hazelgate", canaries=(Canary(channel="user", text="QX7K-M2PD"),))
 VICTIM = prompt("victim", answer="Copperfield Larkwood")
