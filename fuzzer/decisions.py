@@ -158,6 +158,7 @@ def _unmeasured(cell: Cell, not_run: Mapping[str, str], notes: Mapping[str, Reas
 
 def _status(decision: CellDecision) -> CellStatus:
     if decision.fails:
+        decision.opens = [reason for reason in decision.opens if reason.code not in ("bound-open", "too-few-judged")]
         return "fail"
     if any(reason.code in ("no-speculation", "concurrency-not-reached", "restarted") for reason in decision.opens):
         return "vacuous"
@@ -253,7 +254,7 @@ def _rate(judge: Judge, cell: Cell, decision: CellDecision) -> None:
     upper = clopper_pearson_upper(k, n, policy.confidence)
     if policy.sequential:
         state = sprt(plan).state(k, n)
-        message = f"{k} of {n} {unit} failed: above {limit / 10:.2g}, estimate {k / n:.2%}"
+        message = f"{k} of {n} {unit} failed: above p0 = {limit / 10:.2%}, estimate {k / n:.2%}"
     else:
         lower = clopper_pearson_lower(k, n, 1 - policy.alpha / len(plan.gated))
         state = "fail" if lower > limit else "pass" if upper < limit else "open"
