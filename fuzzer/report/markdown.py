@@ -19,10 +19,11 @@ from fuzzer.report.sentences import (
     marks,
     ranked,
     run_line,
+    seen_at,
     undecided,
     verdict_line,
 )
-from fuzzer.report.words import listed, percent, place_of, plural
+from fuzzer.report.words import percent, place_of, plural
 from fuzzer.summary import FindingGroup, Summary
 
 LIMIT: Final = 60_000  # characters; GitHub refuses a comment of more than 65,536
@@ -153,9 +154,8 @@ def _reason(summary: Summary, index: int) -> str:
 
 
 def _group(group: FindingGroup, summary: Summary) -> str:
-    where = listed([place_of(key, summary) for key in group.cells[:3]])
-    more = f" and {plural(len(group.cells) - 3, 'more cell')}" if len(group.cells) > 3 else ""
-    lines = [f"- {code(group.key, 200)}: {prose(marks(group))}{prose(f'; at {where}{more}') if where else ''}"]
+    where = seen_at(group, summary)
+    lines = [f"- {code(group.key, 200)}: {prose(marks(group))}{prose(f'; at {where}') if where else ''}"]
     if group.example.donor:
         lines.append(f"  - donor: {prose(donor(group.example.donor))}; span {code(group.example.donor.span, 120)}")
     if group.example.exchange:

@@ -16,21 +16,22 @@ from fuzzer.report.redact import shareable
 from fuzzer.report.rows import CellRow, rows
 from fuzzer.report.sentences import (
     Tone,
+    calibrated,
     comparison,
     donor,
-    dropped,
     endpoint,
     exclusions,
     guards,
     marks,
     ranked,
     run_line,
+    seen_at,
     tone,
     undecided,
     verdict_line,
 )
 from fuzzer.report.text import clean, literal
-from fuzzer.report.words import listed, percent, place_of, plural
+from fuzzer.report.words import percent, place_of, plural
 from fuzzer.summary import FindingGroup, Summary, UsedWaiver
 
 STYLE: Final[dict[Tone, str]] = {"good": "bold green", "bad": "bold red", "unsure": "bold yellow"}
@@ -63,7 +64,7 @@ def render(summary: Summary, screen: Screen, directory: Path | None = None) -> N
     _findings(summary, screen)
     _section(screen, "Waivers", map(_waiver, summary.waivers))
     _section(screen, "Vacuity guards", guards(summary))
-    _section(screen, "Calibration (a prompt is judged if the control gets it right)", map(dropped, summary.calibration))
+    _section(screen, "Calibration (a prompt is judged if the control gets it right)", calibrated(summary.calibration))
     _section(screen, "Preflight", _preflight(summary))
     _section(screen, "Who was asked", [endpoint(end) for end in summary.endpoints] + [run_line(summary)])
     _section(screen, f"Ruled out, at {percent(summary.confidence)} (one-sided)", exclusions(summary))
@@ -189,9 +190,8 @@ def _findings(summary: Summary, screen: Screen) -> None:
 def _group(group: FindingGroup, summary: Summary, screen: Screen) -> None:
     style = "bold red" if group.breaks_gate and not group.waived else "bold"
     _hang(screen, literal(group.key, 200, style), "  ", "  ")
-    where = listed([place_of(key, summary) for key in group.cells[:3]])
-    more = f" and {plural(len(group.cells) - 3, 'more cell')}" if len(group.cells) > 3 else ""
-    lines = [f"{marks(group)}{f'; at {where}{more}' if where else ''}", f"e.g. {clean(group.example.summary, 300)}"]
+    where = seen_at(group, summary)
+    lines = [f"{marks(group)}{f'; at {where}' if where else ''}", f"e.g. {clean(group.example.summary, 300)}"]
     if group.example.donor:
         lines.append(f"donor: {donor(group.example.donor)}; span '{clean(group.example.donor.span, 120)}'")
     if group.example.exchange:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
 from fuzzer.oracles.finding import Donor, Kind
@@ -63,6 +63,7 @@ _KINDS: Final[dict[Kind, str]] = {
     "corruption": "corrupted output",
     "self-consistency": "a reply that contradicts itself",
 }
+_PLACES: Final = 3
 _P0: Final = 10  # DESIGN: the sequential test's p0 is a tenth of the allowed rate
 
 
@@ -163,11 +164,27 @@ def marks(group: FindingGroup) -> str:
     return ", ".join(said)
 
 
+def seen_at(group: FindingGroup, summary: Summary) -> str:
+    """Where a finding group was seen: up to three cells in words, and how many more; empty if nowhere in particular."""
+    places = [place_of(key, summary) for key in group.cells[:_PLACES]]
+    more = [f"{plural(len(group.cells) - _PLACES, 'more cell')}"] if len(group.cells) > _PLACES else []
+    return "; ".join((*places, *more))
+
+
 def donor(found: Donor) -> str:
     """Whose content bled: prompt, exchange, channel and when; the span is told apart, since it is server text."""
     prompt = f"prompt {clean(found.prompt, 60)}" if found.prompt else "nobody's prompt"
     exchange = f", exchange {clean(found.exchange, 100)}" if found.exchange else ", exchange unknown"
     return f"{prompt}{exchange}, channel {found.channel}, {found.when}"
+
+
+def calibrated(families: Sequence[FamilyCalibration]) -> list[str]:
+    """What calibration kept in all, and the families and levels that lost prompts, worst first."""
+    if not families:
+        return []
+    kept, tried = sum(family.kept for family in families), sum(family.tried for family in families)
+    lost = sorted((f for f in families if f.kept < f.tried), key=lambda family: family.kept - family.tried)
+    return [f"kept {kept}/{tried} prompts, over {len(families)} families and levels", *map(dropped, lost)]
 
 
 def dropped(family: FamilyCalibration) -> str:
@@ -218,11 +235,12 @@ def _more(reasons: int) -> str:
 def broken(reason: Reason, summary: Summary) -> str:
     """What broke the gate, with its numbers, as far as the cell tells them; else the reason's own message."""
     cell = next((cell for cell in summary.cells if cell.key == reason.cell), None)
-    if reason.code == "certain-finding":
-        said = _finding_said(reason, summary)
-    else:
-        said = _cell_said(reason, cell, summary) if cell else None
     where = f", at {place(cell, summary)}" if cell else ""
+    if reason.code == "certain-finding" and (group := _breaking(reason, summary)):
+        kind = _KINDS.get(group.kind, group.kind)
+        often = f"{plural(group.count, 'time')} in the run's {plural(summary.exchanges, 'exchange')}"
+        return f"{kind} ({clean(group.sub_kind, 60)}, {group.certainty}){where}; {often}"
+    said = _cell_said(reason, cell, summary) if cell else None
     return f"{said}{where}" if said else clean(reason.message, 300)
 
 
@@ -248,13 +266,11 @@ def _cell_said(reason: Reason, cell: CellSummary, summary: Summary) -> str | Non
     return None
 
 
-def _finding_said(reason: Reason, summary: Summary) -> str | None:
-    groups = [group for group in summary.findings if group.breaks_gate and not group.waived]
-    told = [group for group in groups if reason.message.startswith(f"{group.key}:")] or groups
-    if not told:
-        return None
-    kind = _KINDS.get(told[0].kind, told[0].kind)
-    return f"{kind} ({clean(told[0].sub_kind, 60)}, {told[0].certainty}), seen {plural(told[0].count, 'time')}"
+def _breaking(reason: Reason, summary: Summary) -> FindingGroup | None:
+    """The finding group that a reason speaks of, by its key, or the first that breaks the gate."""
+    groups = [group for group in ranked(summary.findings) if group.breaks_gate and not group.waived]
+    told = [group for group in groups if reason.message.startswith(f"{group.key}:")]
+    return next(iter(told or groups), None)
 
 
 def _exclusion_line(cell: CellSummary, summary: Summary) -> str:

@@ -72,18 +72,22 @@ def ordered(cells: Iterable[CellSummary]) -> list[CellSummary]:
     return sorted(cells, key=lambda cell: (cell.concurrency, cell.lm_head or "", cell.candidate, cell.schedule))
 
 
-def place(cell: CellSummary, summary: Summary) -> str:
+def place(cell: CellSummary, summary: Summary, schedule: str = "") -> str:
     """Which cell, in words; the candidate is named only where there are several."""
     several = len({other.candidate for other in summary.cells}) > 1
     head = f", lm_head {clean(cell.lm_head, 40)}" if cell.lm_head else ""
     who = f", candidate {clean(cell.candidate, 40)}" if several else ""
-    return f"concurrency {cell.concurrency}{head}, {cell.schedule}{who}"
+    return f"concurrency {cell.concurrency}{head}, {schedule or cell.schedule}{who}"
 
 
 def place_of(key: str, summary: Summary) -> str:
-    """`place` of a cell's key, or the key itself where the summary has no such cell."""
+    """`place` of a cell's key; calibration is recorded as if it were a cell; other keys stay as they are."""
     found = next((cell for cell in summary.cells if cell.key == key), None)
-    return place(found, summary) if found else clean(key, 100)
+    if found is not None:
+        return place(found, summary)
+    level, _, phase = key.rpartition("/")
+    alike = next((cell for cell in summary.cells if cell.key.rpartition("/")[0] == level), None)
+    return place(alike, summary, clean(phase, 40)) if alike else clean(key, 100)
 
 
 def counts(arm: ArmCounts) -> str:

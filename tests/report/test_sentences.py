@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fuzzer.report.sentences import (
+    calibrated,
     comparison,
     donor,
     dropped,
@@ -12,6 +13,7 @@ from fuzzer.report.sentences import (
     marks,
     ranked,
     run_line,
+    seen_at,
     undecided,
     verdict_line,
 )
@@ -57,8 +59,8 @@ def test_a_fail_of_fixed_size_reads_over_the_limit() -> None:
 
 def test_a_fail_by_bleed_says_so_and_how_many_reasons_there_are() -> None:
     assert verdict_line(factory.failing()) == (
-        "FAIL: another request's content in an answer (concurrent, certain), seen 3 times, "
-        "at concurrency 8, lm_head nvfp4, closed-loop (and 2 more reasons)"
+        "FAIL: another request's content in an answer (concurrent, certain), at concurrency 8, lm_head nvfp4, "
+        "closed-loop; 3 times in the run's 1,702 exchanges (and 2 more reasons)"
     )
 
 
@@ -84,7 +86,9 @@ def test_every_way_to_fail_is_told_with_numbers_or_in_the_words_of_its_reason(co
 def test_the_reason_of_the_whole_run_needs_no_cell() -> None:
     reason = Reason(code="certain-finding", message="bleed/concurrent/history@candidate: 3 times outside the cells")
     line = verdict_line(changed(factory.failing(), reasons=(reason,)))
-    assert line == "FAIL: another request's content in an answer (concurrent, certain), seen 3 times"
+    assert line == (
+        "FAIL: another request's content in an answer (concurrent, certain); 3 times in the run's 1,702 exchanges"
+    )
 
 
 def test_a_waived_finding_is_never_the_headline() -> None:
@@ -167,10 +171,25 @@ def test_a_donor_is_named_by_prompt_exchange_channel_and_time() -> None:
 
 
 def test_calibration_says_what_was_dropped_and_why() -> None:
-    assert [dropped(family) for family in factory.passing().calibration] == [
-        "sort easy: kept 60/60",
+    assert calibrated(factory.passing().calibration) == [
+        "kept 101/120 prompts, over 2 families and levels",
         "table hard: kept 41/60 (17 wrong even alone, 2 right alone but wrong at N)",
     ]
+    assert calibrated(()) == []
+    assert dropped(factory.passing().calibration[0]) == "sort easy: kept 60/60"
+
+
+def test_a_finding_says_where_it_was_seen_calibration_included() -> None:
+    failing = factory.failing()
+    level = "candidate/nvfp4/c8"
+    cells = tuple(f"{level}/{last}" for last in ("burst-solo", "calibration", "closed-loop", "rounds", "replicas"))
+    group = failing.findings[0].model_copy(update={"cells": cells})
+    assert seen_at(group, failing) == (
+        "concurrency 8, lm_head nvfp4, burst-solo; concurrency 8, lm_head nvfp4, calibration; "
+        "concurrency 8, lm_head nvfp4, closed-loop; 2 more cells"
+    )
+    assert seen_at(group.model_copy(update={"cells": ("preflight",)}), failing) == "preflight"
+    assert seen_at(group.model_copy(update={"cells": ()}), failing) == ""
 
 
 def test_an_endpoint_tells_what_it_runs_and_what_it_refused() -> None:
