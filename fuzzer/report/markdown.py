@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from fuzzer.oracles.finding import Donor
 from fuzzer.report.mdtext import code, line, prose
 from fuzzer.report.redact import shareable
 from fuzzer.report.rows import CellRow, rows
 from fuzzer.report.sentences import (
     comparison,
-    donor,
     dropped,
     endpoint,
     exclusions,
@@ -157,12 +157,18 @@ def _group(group: FindingGroup, summary: Summary) -> str:
     where = seen_at(group, summary)
     lines = [f"- {code(group.key, 200)}: {prose(marks(group))}{prose(f'; at {where}') if where else ''}"]
     if group.example.donor:
-        lines.append(f"  - donor: {prose(donor(group.example.donor))}; span {code(group.example.donor.span, 120)}")
+        lines.append(f"  - donor: {_donor(group.example.donor)}")
     if group.example.exchange:
         prompt, exchange = code(group.example.prompt or "-", 60), code(group.example.exchange, 100)
         lines.append(f"  - victim: prompt {prompt}, exchange {exchange}")
     lines.append(f"  - {_example(group.example.summary)}")
     return "\n".join(lines)
+
+
+def _donor(found: Donor) -> str:
+    prompt = f"prompt {code(found.prompt, 60)}" if found.prompt else "nobody's prompt"
+    exchange = f"exchange {code(found.exchange, 100)}" if found.exchange else "exchange unknown"
+    return f"{prompt}, {exchange}, channel {found.channel}, {found.when}; span {code(found.span, 120)}"
 
 
 def _example(text: str) -> str:

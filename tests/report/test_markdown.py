@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from fuzzer.oracles.finding import Donor
 from fuzzer.report.markdown import LIMIT, markdown
 from fuzzer.report.mdtext import code, line, prose
 from fuzzer.summary import EndpointSummary, Reason, Summary
@@ -147,9 +148,14 @@ def test_figures_are_there() -> None:
         assert figure in text
 
 
-def test_bleed_names_its_donor() -> None:
-    text = rendered(markdown(factory.failing()))
-    assert "donor: prompt p000012, exchange measure/b0/12, channel history, concurrent; span" in text
+def test_bleed_names_its_donor_with_ids_fit_to_be_copied() -> None:
+    text = markdown(factory.failing())
+    assert "donor: prompt `p000012`, exchange `measure/b0/12`, channel history, concurrent; span `" in text
+    nobody = factory.bleed().model_copy(
+        update={"donor": Donor(prompt=None, channel="cohort", span="KITE", when="unconditioned")}
+    )
+    lost = factory.failing().model_copy(update={"findings": (factory.group(nobody),)})
+    assert "donor: nobody's prompt, exchange unknown, channel cohort, unconditioned; span `KITE`" in markdown(lost)
 
 
 def test_a_comment_fits_however_long_the_run() -> None:
