@@ -18,7 +18,7 @@ class SimConfig:
 
     ``k`` is the draft length, ``acceptance`` the chance (0 to 1) that a draft token is accepted, ``lm_head`` one of
     fp32, bf16, w4a16, fp8, nvfp4. ``faults`` maps names of FAULTS to rates (0 to 1). ``step_seconds`` is the time of
-    one speculative step or three plain ones (0 = as fast as it goes); a sequence that joins costs two more. At most
+    one speculative step or three plain ones (0 = as fast as it goes); a sequence that joins costs one more. At most
     ``max_num_seqs`` run together, the others wait. Port 0 takes a free one. With ``api_key``, requests under /v1 must
     bear it.
     """

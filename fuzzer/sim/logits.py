@@ -16,7 +16,7 @@ from fuzzer.sim.draws import normals, uniforms
 
 NOISE = 0.04  # nats per logit, one sequence and one row
 NOISE_GROWTH = 0.15  # more noise with every doubling of the rows in a step
-DRIFT = 0.248  # nats per logit with every doubling of the padded batch in a drifting verification
+DRIFT = 0.248  # nats per logit with every doubling of the graph's batch in a drifting verification
 
 _CAPTURED = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # batch sizes that graphs are captured for; others are padded up
 
@@ -53,10 +53,14 @@ HEADS = {
 
 
 class Batch(NamedTuple):
-    """The shape of one step: sequences that run, and verify rows of each (1 without speculation)."""
+    """The shape of one step: sequences that run, and verify rows of each (1 without speculation).
+
+    ``graph`` is the number of sequences that the step's graph is made for: it follows a shrinking batch only slowly.
+    """
 
     running: int
     rows: int
+    graph: float
 
     @property
     def noise(self) -> float:
@@ -68,10 +72,10 @@ class Batch(NamedTuple):
         """Standard deviation of the planted drift on a logit, nats: none for a lone sequence or a single row."""
         if self.rows == 1 or self.running == 1:
             return 0.0
-        return DRIFT * math.log2(padded(self.running))
+        return DRIFT * math.log2(padded(self.graph))
 
 
-def padded(running: int) -> int:
+def padded(running: float) -> float:
     """The captured batch size that a batch runs at."""
     return next((size for size in _CAPTURED if size >= running), running)
 

@@ -12,7 +12,8 @@ from fuzzer.sim.logits import HEADS, Batch
 from fuzzer.sim.sequence import Emission, Sequence
 
 PLAIN_STEPS = 3  # plain decoding steps in the time of one speculative step, which yields about as many tokens
-PREFILL_STEPS = 2.0  # what a joining sequence's prefill costs, in empty steps; keeps batches full under a slow client
+PREFILL_STEPS = 1.0  # what a joining sequence's prefill costs, in empty steps; keeps batches full under a slow client
+GRAPH_SHRINK = 1 / 16  # sequences per step by which a graph follows a batch that got smaller
 COLLAPSED_FROM = 4  # running sequences from which the planted acceptance collapse acts
 COLLAPSED_ACCEPTANCE = 0.02
 
@@ -47,6 +48,7 @@ class Scheduler:
         self._admit, self._retire = admit, retire
         self._head = HEADS[config.lm_head]
         self._rows = config.k + 1 if speculating else 1
+        self._graph = 0.0
         self._loop: asyncio.Task[None] | None = None
 
     def submit(self, sequence: Sequence) -> None:
@@ -92,7 +94,8 @@ class Scheduler:
     def _step(self) -> None:
         if not self.running:
             return
-        batch = Batch(len(self.running), self._rows)
+        self._graph = max(len(self.running), self._graph - GRAPH_SHRINK)
+        batch = Batch(len(self.running), self._rows, self._graph)
         fresh = [self._verify(sequence, batch, index) for index, sequence in enumerate(self.running)]
         self._swap_rows(fresh)
         for sequence, emissions in zip(self.running, fresh, strict=True):

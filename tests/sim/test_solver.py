@@ -15,7 +15,7 @@ from fuzzer.sim.answer import Slot, text_of
 from fuzzer.sim.solver import solve
 
 MIXED = [PromptPool(seed=11).prompt(index) for index in range(500)]
-BY_KIND = {
+BY_KIND: dict[tuple[str, str], Prompt] = {
     (prompt.family, prompt.level): prompt
     for name in FAMILIES
     for prompt in [PromptPool(seed=12, families=(name,)).prompt(index) for index in range(40)]
@@ -46,7 +46,7 @@ def variants(slots: tuple[Slot, ...], content: bool) -> Iterator[str]:
             yield text_of((*slots[:place], Slot(other), *slots[place + 1 :]))
 
 
-@pytest.mark.parametrize("kind", BY_KIND)
+@pytest.mark.parametrize("kind", list(BY_KIND))
 def test_other_wordings_are_still_right(kind: tuple[str, str]) -> None:
     prompt = BY_KIND[kind]
     slots = solve(chat(prompt))
@@ -56,7 +56,7 @@ def test_other_wordings_are_still_right(kind: tuple[str, str]) -> None:
     assert [text for text in (*texts, everything) if not passed(prompt, text)] == []
 
 
-@pytest.mark.parametrize("kind", BY_KIND)
+@pytest.mark.parametrize("kind", list(BY_KIND))
 def test_mistakes_in_content_are_wrong(kind: tuple[str, str]) -> None:
     prompt = BY_KIND[kind]
     texts = list(variants(solve(chat(prompt)), content=True))
