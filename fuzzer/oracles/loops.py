@@ -13,8 +13,8 @@ _PERIOD = 600  # characters of the longest repeated unit
 _RUN = 40  # characters of one repeated character, or of one or two
 _DECORATION = frozenset("-=_*#~.|+: \t\r\n·•─━═│┃┌┐└┘├┤┬┴┼")  # rules and tables
 _DECORATED = 400
-_WORD = re.compile(r"[A-Za-z]{6,40}")
-_DOUBLED = re.compile(r"(?=([a-z]{2,19})\1)")
+_WORD = re.compile(r"[a-z0-9]{4,40}")
+_DOUBLED = re.compile(r"(?=([a-z]{2,19}|[a-z0-9]{3,19})\1)")
 
 
 def repetition(reply: Reply) -> Iterator[Flaw]:
@@ -32,13 +32,15 @@ def repetition(reply: Reply) -> Iterator[Flaw]:
 
 
 def doubled_syllables(reply: Reply) -> Iterator[Flaw]:
-    """A word of the prompt that came back with a syllable twice, such as "harbourbour"."""
+    """A word or code of the prompt that came back with a piece of it twice, such as "harbourbour" or "QX7KX7K"."""
     known = set(_WORD.findall(reply.prompt.lower()))
-    for word in sorted(set(_WORD.findall(reply.text.lower())) - known):
+    text = reply.text.lower()
+    for word in sorted(set(_WORD.findall(text)) - known):
         for doubled in _DOUBLED.finditer(word):
             if word[: doubled.start()] + word[doubled.end(1) :] in known:
-                start = reply.text.lower().find(word)
-                yield Flaw("doubled-syllable", "likely", start, len(word), "doubles a syllable of the prompt's word")
+                yield Flaw(
+                    "doubled-syllable", "likely", text.find(word), len(word), "doubles a piece of a word of the prompt"
+                )
                 return
 
 

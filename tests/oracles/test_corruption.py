@@ -137,6 +137,9 @@ def test_random_words_are_no_loop(seed: int) -> None:
 def test_a_doubled_syllable_counts_only_in_a_word_of_the_prompt() -> None:
     assert found("Silverbrookbrook") == [("doubled-syllable", "likely")]
     assert found("to rememember", "to forget") == []
+    assert found("EQNU-7XK27XK2", "code EQNU-7XK2") == [("doubled-syllable", "likely")]
+    assert found("158548548", "tag 158548") == [("doubled-syllable", "likely")]
+    assert found("12341212 and 4848 and 123434", "1234, 48 and 12") == []
     assert found("to rememember", "remember") == [("doubled-syllable", "likely")]
     assert found("Silverbrookbrook", PROMPT + " Silverbrookbrook") == []
     assert found("banananas") == []
