@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from fuzzer.decisions import cap, settled, wanted
 from fuzzer.events import BlockJudged, Event
 from fuzzer.history.records import AnyRecord, Arm, Block, Exchange
 from fuzzer.judge import Judge
-from fuzzer.judge.calibration import calibration_key
+from fuzzer.judge.calibration import Calibration, calibration_key
 from fuzzer.judge.grading import grade_exchange
 from fuzzer.oracles.divergence import ALONE
 from fuzzer.plan import Cell, Endpoint, Plan, block_size
@@ -36,15 +36,18 @@ class Exhausted(Exception):  # noqa: N818 - it is a way out of a loop, not an er
 
 @dataclass(slots=True)
 class _Level:
-    """The calibration of one level: prompts that may be judged, in the order of the pool."""
+    """The calibration of one level; its state is what the judge has seen closed, so that it outlives a crash."""
 
-    key: str
     concurrency: int
-    ready: list[str] = field(default_factory=list)
-    cursor: int = 0
-    block: int = 0
-    barren: int = 0
-    shares: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    calibration: Calibration
+
+    @property
+    def key(self) -> str:
+        return self.calibration.key
+
+    @property
+    def ready(self) -> list[str]:
+        return self.calibration.ready
 
 
 @dataclass(slots=True)
@@ -63,9 +66,6 @@ class CandidateRun:
     out_of_time: Callable[[], bool]
     not_run: dict[str, str]
     notes: dict[str, Reason]
-    levels: dict[int, _Level] = field(default_factory=dict)
-    control_used: int = 0
-    control_block: int = 0
 
     async def run(self) -> None:
         """The control first, then the gated cells, each until it is settled."""
@@ -81,35 +81,33 @@ class CandidateRun:
         if cell.role == "control" and not self.plan.references:
             await self._extend_control(self.plan.policy.control_requests)
             return
-        used = block = 0
+        tally = self.judge.cells[cell.key]
         while not settled(self.judge, cell, self.waived):
             if self.out_of_time():
                 self._note("budget", cell, "the budget was used up before the cell was decided")
                 break
             try:
-                used = await self._block(cell, block, used)
+                await self._block(cell)
             except Exhausted as error:
                 self._note("too-few-judged", cell, str(error))
                 break
-            tally = self.judge.cells[cell.key]
-            self.emit(BlockJudged(cell.key, block, tally.k, tally.n, wanted(self.plan, cell)))
-            block += 1
+            self.emit(BlockJudged(cell.key, tally.blocks - 1, tally.k, tally.n, wanted(self.plan, cell)))
 
     def _note(self, code: Literal["budget", "too-few-judged"], cell: Cell, message: str) -> None:
         self.notes[cell.key] = Reason(code=code, cell=cell.key, message=message)
 
-    async def _block(self, cell: Cell, block: int, used: int) -> int:
-        """One block of a cell; returns how many of the level's prompts the cell has used."""
-        need = self._need(cell)
+    async def _block(self, cell: Cell) -> None:
+        """The next block of a cell, on the next prompts of its level."""
+        used = self.judge.cells[cell.key].prompts
+        upto = used + self._need(cell)
         concurrency = self._first_gated() if cell.role == "control" else cell.concurrency
-        level = await self._calibrated(self._level_of(concurrency), used + need)
+        level = await self._calibrated(self._level(concurrency), upto)
         if not self.plan.references and cell.concurrency > 1:
-            await self._extend_control(used + need)
-        if self.judge.closed(cell.key, block) is None:
-            await self._measure(cell, block, level.ready[used : used + need])
-        return used + need
+            await self._extend_control(upto)
+        await self._measure(cell, level.ready[used:upto])
 
-    async def _measure(self, cell: Cell, block: int, prompts: Sequence[str]) -> None:
+    async def _measure(self, cell: Cell, prompts: Sequence[str]) -> None:
+        block = self.judge.cells[cell.key].blocks
         for arm in self._order(block):
             spec = StageSpec(
                 cell=cell.key,
@@ -138,14 +136,11 @@ class CandidateRun:
             return ("candidate",)
         return ("reference", "candidate") if block % 2 else ("candidate", "reference")
 
-    def _level_of(self, concurrency: int) -> _Level:
+    def _level(self, concurrency: int) -> _Level:
         """Where a cell's prompts are calibrated; without a reference everything is calibrated alone."""
-        if not self.plan.references:
-            concurrency = 1
-        if concurrency not in self.levels:
-            key = calibration_key(self.candidate.name, self.candidate.lm_head, concurrency)
-            self.levels[concurrency] = _Level(key, concurrency)
-        return self.levels[concurrency]
+        level = concurrency if self.plan.references else 1
+        key = calibration_key(self.candidate.name, self.candidate.lm_head, level)
+        return _Level(level, self.judge.calibration(key))
 
     def _first_gated(self) -> int:
         return next(cell.concurrency for cell in self.plan.gated if cell.candidate == self.candidate.name)
@@ -155,47 +150,37 @@ class CandidateRun:
         control = next(
             cell for cell in self.plan.cells() if cell.candidate == self.candidate.name and cell.concurrency == 1
         )
-        if upto <= self.control_used:
-            return
-        level = await self._calibrated(self._level_of(1), upto)
-        prompts = level.ready[self.control_used : upto]
-        if self.judge.closed(control.key, self.control_block) is None:
-            await self._measure(control, self.control_block, prompts)
-        self.control_used = upto
-        self.control_block += 1
+        used = self.judge.cells[control.key].prompts
+        if upto > used:
+            level = await self._calibrated(self._level(1), upto)
+            await self._measure(control, level.ready[used:upto])
 
     async def _calibrated(self, level: _Level, upto: int) -> _Level:
         """Calibrate until ``upto`` prompts may be judged at this level."""
         while len(level.ready) < upto:
-            batch = self._next_prompts(level, upto - len(level.ready))
+            batch = self._next_prompts(level.calibration, upto - len(level.ready))
             if not batch:
-                raise Exhausted(self._why_no_prompts(level))
-            if self.judge.closed(level.key, level.block) is None:
-                await self._passes(level, batch)
-                keep = self.judge.keep(level.key, level.block)
-                self.record(Block(cell=level.key, block=level.block, judged_prompts=keep))
-            keep = self.judge.closed(level.key, level.block) or ()
-            self._learn(level, batch, keep)
-            level.ready.extend(keep)
-            level.block += 1
-            level.barren = 0 if keep else level.barren + 1
-            if level.barren >= BARREN:
+                raise Exhausted(self._why_no_prompts(level.calibration))
+            block = level.calibration.blocks
+            await self._passes(level, batch)
+            self.record(Block(cell=level.key, block=block, judged_prompts=self.judge.keep(level.key, block)))
+            if level.calibration.barren >= BARREN:
                 raise Exhausted(
                     f"the last {BARREN} calibration batches kept no prompt: the model can do too few of them"
                 )
         return level
 
-    def _next_prompts(self, level: _Level, lacking: int) -> list[str]:
+    def _next_prompts(self, calibration: Calibration, lacking: int) -> list[str]:
         """The next prompts of the pool, a few more than lack, without the kinds this model has shown it cannot do."""
-        tried = sum(row[0] for row in level.shares.values())
-        share = max(sum(row[1] for row in level.shares.values()) / tried, 0.2) if tried else 0.85
+        share = max(calibration.kept / calibration.tried, 0.2) if calibration.tried else 0.85
         count = max(round(lacking / share), 2)
         batch: list[str] = []
         skipped = 0
-        while len(batch) < count and skipped < SKIP_LIMIT and not self._used_up(level):
-            prompt = self.pool.prompt(level.cursor)
-            level.cursor += 1
-            tries, hits = level.shares.get((prompt.family, prompt.level), (0, 0))
+        cursor = calibration.cursor
+        while len(batch) < count and skipped < SKIP_LIMIT and not self._used_up(cursor):
+            prompt = self.pool.prompt(cursor)
+            cursor += 1
+            tries, hits = calibration.families.get((prompt.family, prompt.level), (0, 0))[:2]
             if tries < HOPELESS_TRIES or hits >= tries * HOPELESS_SHARE:
                 batch.append(prompt.id)
                 skipped = 0
@@ -203,21 +188,13 @@ class CandidateRun:
                 skipped += 1
         return batch
 
-    def _used_up(self, level: _Level) -> bool:
-        return self.pool.size is not None and level.cursor >= self.pool.size
+    def _used_up(self, cursor: int) -> bool:
+        return self.pool.size is not None and cursor >= self.pool.size
 
-    def _why_no_prompts(self, level: _Level) -> str:
-        if self._used_up(level):
+    def _why_no_prompts(self, calibration: Calibration) -> str:
+        if self._used_up(calibration.cursor):
             return f"the corpus is used up: all of its {self.pool.size} prompts were tried"
         return "the model can do too few of these prompts: try easier families (specfuzz families)"
-
-    def _learn(self, level: _Level, batch: Sequence[str], keep: Sequence[str]) -> None:
-        kept = set(keep)
-        for prompt_id in batch:
-            prompt = self.judge.prompts[prompt_id]
-            row = level.shares.setdefault((prompt.family, prompt.level), [0, 0])
-            row[0] += 1
-            row[1] += prompt_id in kept
 
     async def _passes(self, level: _Level, batch: Sequence[str]) -> None:
         """Once alone, then twice at N in different orders; both arms get the same, so that exposure stays equal.
@@ -231,7 +208,7 @@ class CandidateRun:
         able = self._able(await self._pass(level, "reference", ALONE, batch))
         await self._pass(level, "candidate", ALONE, able)
         shuffled = list(able)
-        random.Random(f"{self.plan.seed}/{level.key}/{level.block}").shuffle(shuffled)
+        random.Random(f"{self.plan.seed}/{level.key}/{level.calibration.blocks}").shuffle(shuffled)
         await self._pass(level, "candidate", 0, able)
         await self._pass(level, "reference", 0, able)
         await self._pass(level, "reference", 1, shuffled)
@@ -250,7 +227,7 @@ class CandidateRun:
             cell=level.key,
             arm=arm,
             phase="calibration",
-            block=level.block,
+            block=level.calibration.blocks,
             pass_index=pass_index,
             concurrency=concurrency,
             releases=(Release(concurrency, tuple(prompts), keep_full=True),),

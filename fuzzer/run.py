@@ -23,7 +23,7 @@ from typing import TextIO
 import anyio
 
 from fuzzer.cells import CandidateRun
-from fuzzer.errors import HistoryError, UnavailableError, UsageError
+from fuzzer.errors import HistoryError, SpecfuzzError, UnavailableError, UsageError
 from fuzzer.estimate import describe, estimate, trim
 from fuzzer.events import Event, Listener, PreflightDone, RunFinished, RunStarted
 from fuzzer.history.journal import Journal, read_history
@@ -167,6 +167,7 @@ class _Session:
 
     async def conduct(self) -> None:
         """All phases; Ctrl-C and SIGTERM end them with the history whole."""
+        mistake: SpecfuzzError | None = None
         async with anyio.create_task_group() as tasks:
             if threading.current_thread() is threading.main_thread():
                 tasks.start_soon(self._watch_signals, tasks.cancel_scope)
@@ -174,7 +175,11 @@ class _Session:
                 await self._phases()
             except UnavailableError as error:
                 self.manifest.stopped = (Reason(code="unavailable", message=str(error)),)
+            except SpecfuzzError as error:
+                mistake = error  # raised below: a task group would wrap it
             tasks.cancel_scope.cancel()
+        if mistake is not None:
+            raise mistake
 
     async def _watch_signals(self, scope: anyio.CancelScope) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
@@ -228,7 +233,7 @@ class _Session:
     def _probed(self) -> bool:
         """Whether an earlier process has done the preflight."""
         return all(
-            self.judge.closed(f"{endpoint.name}/preflight", 0) is not None
+            self.judge.closed(f"{endpoint.name}/preflight", 0)
             for endpoint in (*self.manifest.plan.candidates, *self.manifest.plan.references)
         )
 

@@ -32,8 +32,8 @@ def overall(
     if interrupted:
         text = "interrupted before the end; go on with: specfuzz resume RUN"
         return "interrupted", [Reason(code="interrupted", message=text), *opens]
-    if any(reason.code == "unavailable" for reason in stopped):
-        return "unavailable", opens
+    if stopped:  # the cells did not start: what they lack would only repeat it
+        return "unavailable" if any(reason.code == "unavailable" for reason in stopped) else "inconclusive", [*stopped]
     if opens:
         return "inconclusive", opens
     texts = [_passed(judge, cell) for cell in plan.gated]

@@ -13,7 +13,7 @@ from fuzzer.options import header_table
 from fuzzer.plan import Plan
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.report.console import Console, open_screen, render
-from fuzzer.report.files import load_summary, write_reports
+from fuzzer.report.files import load_summary, summary_json, write_reports
 from fuzzer.run import Run, rejudge, resume, run_gate
 from fuzzer.summary import Summary
 
@@ -62,6 +62,6 @@ def _finish(run: Run, *, as_json: bool) -> int:
 
 def _print(summary: Summary, directory: Path, *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(summary.model_dump_json(indent=2) + "\n")
+        sys.stdout.write(summary_json(summary))
     else:
         render(summary, open_screen(), directory)

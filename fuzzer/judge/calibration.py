@@ -68,9 +68,17 @@ class _Compared:
 
 @dataclass(slots=True)
 class Calibration:
-    """What calibration at one level showed, for one candidate."""
+    """What calibration at one level showed, for one candidate.
+
+    ``ready`` are the prompts that may be judged, in the order of the pool; ``cursor`` is the pool's first index that no
+    closed block has tried; ``barren`` counts the last blocks that kept nothing.
+    """
 
     key: str
+    ready: list[str] = field(default_factory=list)
+    cursor: int = 0
+    blocks: int = 0
+    barren: int = 0
     compared: list[_Compared] = field(default_factory=list)
     benign: list[Divergence] = field(default_factory=list)
     unmatched: int = 0
@@ -82,6 +90,9 @@ class Calibration:
 
     def add_block(self, exchanges: Sequence[Exchange], keep: Sequence[str], context: Context) -> None:
         """Count a calibration block."""
+        self.ready.extend(keep)
+        self.blocks += 1
+        self.barren = 0 if keep else self.barren + 1
         arm = control_arm(exchanges)
         table = by_prompt(exchanges, arm)
         self._families(table, set(keep), context)
@@ -103,6 +114,7 @@ class Calibration:
             row[2] += alone is not None and not alone.good
             row[3] += at_n_only
             self.tried += 1
+            self.cursor = max(self.cursor, int(prompt_id[1:]) + 1)
             self.kept += prompt_id in keep
             self.wrong_at_n_only += at_n_only
             self.truncated += any(

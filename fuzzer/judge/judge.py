@@ -37,7 +37,7 @@ class Judge:
         self._sink = sink
         self._open: dict[BlockKey, dict[str, Exchange]] = {}
         self._where: dict[str, BlockKey] = {}
-        self._closed: dict[BlockKey, tuple[str, ...]] = {}
+        self._closed: set[BlockKey] = set()
         self._overlap = OverlapIndex()
         self._content = ContentIndex()
         self._lm_heads = {
@@ -68,9 +68,13 @@ class Judge:
             self.feed(record)
         return self
 
-    def closed(self, cell: str, block: int) -> tuple[str, ...] | None:
-        """The judged prompts of a closed block, or None while it is open."""
-        return self._closed.get((cell, block))
+    def closed(self, cell: str, block: int) -> bool:
+        """Whether a block is complete."""
+        return (cell, block) in self._closed
+
+    def calibration(self, key: str) -> Calibration:
+        """What calibration under this key has shown so far."""
+        return self.calibrations.setdefault(key, Calibration(key))
 
     def keep(self, cell: str, block: int) -> tuple[str, ...]:
         """The prompts of an open calibration block that may be judged."""
@@ -124,12 +128,11 @@ class Judge:
                 if exchange.sent.phase == "measure":
                     measured.setdefault(exchange.sent.arm, []).append(exchange)
             tally = self.cells[block.cell]
+            tally.prompts += len(block.judged_prompts)
             tally.add_block({arm: tuple(group) for arm, group in measured.items()}, context, self._control(tally.cell))
         elif block.cell.endswith(f"/{CALIBRATION}"):
-            self.calibrations.setdefault(block.cell, Calibration(block.cell)).add_block(
-                batch, block.judged_prompts, context
-            )
-        self._closed[key] = block.judged_prompts
+            self.calibration(block.cell).add_block(batch, block.judged_prompts, context)
+        self._closed.add(key)
         self._open.pop(key, None)
 
     def _control(self, cell: Cell) -> dict[tuple[str, int], bool] | None:

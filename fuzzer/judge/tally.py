@@ -118,7 +118,11 @@ class ArmTally:
 
 @dataclass(slots=True)
 class CellTally:
-    """One cell. ``outcomes`` maps (prompt, copy) to whether the candidate failed, for pairing across cells."""
+    """One cell.
+
+    ``outcomes`` maps (prompt, copy) to whether the candidate failed, for pairing across cells; ``prompts`` counts those
+    that the closed blocks took from the cell's level.
+    """
 
     cell: Cell
     candidate: ArmTally = field(default_factory=ArmTally)
@@ -134,6 +138,7 @@ class CellTally:
     clusters: dict[tuple[int, int], bool] = field(default_factory=dict)
     outcomes: dict[tuple[str, int], bool] = field(default_factory=dict)
     blocks: int = 0
+    prompts: int = 0
 
     @property
     def k(self) -> int:
