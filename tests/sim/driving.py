@@ -9,7 +9,7 @@ from typing import Any
 
 from fuzzer.sim.answer import text_of
 from fuzzer.sim.config import SimConfig
-from fuzzer.sim.engine import Engine, Request
+from fuzzer.sim.engine import Engine, Messages, Request
 from fuzzer.sim.request import ChatRequest
 
 WORDS = [
@@ -29,16 +29,19 @@ def texts(count: int, seed: int = 1, words: int = 6) -> list[str]:
     return [" ".join(rng.sample(WORDS, words)) + f" q{place}" for place in range(count)]
 
 
-async def ask(served: Engine, text: str, **chat: Any) -> Request:
-    """One request, until it is over."""
-    request = served.submit(ChatRequest((("user", text),), **{"temperature": 0.0} | chat))
+async def ask(served: Engine, prompt: str | Messages, **chat: Any) -> Request:
+    """One request (a whole chat, or its only message), until it is over."""
+    messages = (("user", prompt),) if isinstance(prompt, str) else prompt
+    request = served.submit(ChatRequest(messages, **{"temperature": 0.0} | chat))
     while not (request.sequence.over or served.refuses(request)):
         await request.sequence.news.wait()
         request.sequence.news.clear()
     return request
 
 
-async def drive(served: Engine, prompts: Sequence[str], concurrency: int, order: int = 0, **chat: Any) -> list[Request]:
+async def drive(
+    served: Engine, prompts: Sequence[str] | Sequence[Messages], concurrency: int, order: int = 0, **chat: Any
+) -> list[Request]:
     """All prompts in a shuffled order, never more than ``concurrency`` in flight; results in the prompts' order."""
     places = list(range(len(prompts)))
     random.Random(order).shuffle(places)

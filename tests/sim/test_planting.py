@@ -14,7 +14,7 @@ from fuzzer.sim.engine import Request
 from fuzzer.sim.faults import FAULTS, draw_faults, strikes_server
 from fuzzer.sim.request import ChatRequest
 
-from .driving import WORDS, answer, ask, drive, engine, right, share, texts
+from .driving import WORDS, answer, ask, drive, engine, right, texts
 
 pytestmark = pytest.mark.anyio
 PER_TEXT = sorted(FAULTS.keys() - {"spec-off"})
@@ -188,26 +188,6 @@ async def test_truncate_delivers_fewer_tokens_than_it_counts() -> None:
         assert request.sequence.finish_reason == "stop"
         assert len(delivered) < len(request.sequence.emitted)
         assert text == "".join(emission.token for emission in delivered)
-
-
-async def test_verify_drift_needs_a_batch_and_speculation() -> None:
-    faults = {"verify-drift": 1.0}
-    serial = await drive(engine(lm_head="nvfp4", speculative=True, faults=faults), texts(100), 1)
-    plain = await drive(engine(lm_head="nvfp4", faults=faults), texts(300), 8)
-    assert all(right(request) for request in (*serial, *plain))
-
-
-async def drift_rate(count: int, level: int, **settings: object) -> float:
-    served = engine(speculative=True, faults={"verify-drift": 1.0}, **settings)
-    return 1 - share([right(request) for request in await drive(served, texts(count), level)])
-
-
-async def test_verify_drift_grows_with_the_rows_and_as_margins_shrink() -> None:
-    by_level = [await drift_rate(500, level, lm_head="nvfp4") for level in (2, 4, 8, 32)]
-    assert by_level == sorted(by_level)
-    assert by_level[0] < 0.05
-    by_head = [await drift_rate(800, 8, lm_head=lm_head) for lm_head in ("bf16", "fp8", "nvfp4")]
-    assert by_head[0] < 0.025 < by_head[1] < 0.25 < by_head[2] < 0.6
 
 
 async def test_several_faults_keep_out_of_each_others_way() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 
 import anyio
 import httpx
@@ -31,7 +32,7 @@ ALONE = """
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.server import serve
 
-serve(SimConfig(), lambda url: print(url, flush=True))
+serve(SimConfig(faults={"hang": 1.0}), lambda url: print(url, flush=True))
 """
 
 
@@ -78,12 +79,27 @@ async def test_no_orphan_is_left_when_the_parent_is_killed() -> None:
             await gone(child)
 
 
-async def test_an_interrupt_ends_a_server_cleanly() -> None:
+@pytest.mark.parametrize("in_flight", [0, 1])
+async def test_an_interrupt_ends_a_server_cleanly(in_flight: int) -> None:
     async with await anyio.open_process([sys.executable, "-c", ALONE]) as server:
         assert server.stdout is not None
         assert server.stderr is not None
-        assert (await server.stdout.receive()).startswith(b"http://127.0.0.1:")
-        server.send_signal(signal.SIGINT)
-        with anyio.fail_after(30):
-            assert await server.wait() == 0
+        url = (await server.stdout.receive()).decode().strip()
+        async with httpx.AsyncClient(base_url=url) as http, anyio.create_task_group() as tasks:
+            for _ in range(in_flight):
+                tasks.start_soon(_hang, http)
+                await _running(http)
+            server.send_signal(signal.SIGINT)
+            with anyio.fail_after(30):
+                assert await server.wait() == 0
         assert [chunk async for chunk in server.stderr] == []
+
+
+async def _hang(http: httpx.AsyncClient) -> None:
+    with suppress(httpx.TransportError):
+        await http.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": "hello"}]}, timeout=60)
+
+
+async def _running(http: httpx.AsyncClient) -> None:
+    while "} 1.0" not in (await http.get("/metrics")).text:  # noqa: ASYNC110  (only its own metrics tell)
+        await anyio.sleep(0.005)
