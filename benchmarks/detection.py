@@ -19,10 +19,10 @@ from pathlib import Path
 import anyio
 
 from fuzzer.demo import NONE, boot_sim, sim_pair
+from fuzzer.finding import Finding
 from fuzzer.history.journal import exchanges, read_history
-from fuzzer.history.records import Exchange
+from fuzzer.history.records import Exchange, Prompt
 from fuzzer.manifest import FINDINGS, HISTORY
-from fuzzer.oracles.finding import Finding
 from fuzzer.run import Run, gate
 from fuzzer.sim.faults import FAULTS
 
@@ -79,7 +79,7 @@ async def measure(fault: str, seed: int, out: Path) -> dict[str, object]:
 
 def _kinds(run: Run) -> set[str]:
     """Kinds, and kind/sub-kind, of what was found on the candidate."""
-    found = {group.kind for group in run.summary.findings if group.arm == "candidate"}
+    found: set[str] = {group.kind for group in run.summary.findings if group.arm == "candidate"}
     found |= {f"{group.kind}/{group.sub_kind}" for group in run.summary.findings if group.arm == "candidate"}
     return found | {REASON_KINDS[reason.code] for reason in run.summary.reasons if reason.code in REASON_KINDS}
 
@@ -94,19 +94,20 @@ def _donors(fault: str, run: Run) -> dict[str, int]:
     ]
     bleeds = {item.exchange: item for item in findings if item.kind == "bleed" and item.certainty == "certain"}
     counts: Counter[str] = Counter()
-    prompts = {record.id: record for record in read_history(run.directory / HISTORY) if record.type == "prompt"}
-    for exchange in exchanges(read_history(run.directory / HISTORY)):
+    history = list(read_history(run.directory / HISTORY))
+    prompts = {record.id: record for record in history if isinstance(record, Prompt)}
+    for exchange in exchanges(history):
         finding = bleeds.get(exchange.key)
         if finding is not None:
             counts["right" if _right_donor(fault, finding, exchange, prompts) else "wrong"] += 1
     return dict(counts)
 
 
-def _right_donor(fault: str, finding: Finding, exchange: Exchange, prompts: dict[str, object]) -> bool:
+def _right_donor(fault: str, finding: Finding, exchange: Exchange, prompts: dict[str, Prompt]) -> bool:
     donor, received = finding.donor, exchange.received
     if donor is None or donor.prompt is None or received is None:
         return False
-    text = getattr(prompts[donor.prompt], "text", "")
+    text = prompts[donor.prompt].text
     return donor.span in received.text and donor.span in text and donor.when in DONORS[fault]
 
 

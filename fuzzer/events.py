@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fuzzer.oracles.finding import Finding
+from fuzzer.finding import Finding
 from fuzzer.plan import Plan
 from fuzzer.summary import CellStatus, Preflight, Summary
 

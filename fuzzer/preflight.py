@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from fuzzer.errors import UnavailableError
 from fuzzer.history.records import AnyRecord, Arm, Block, Exchange
+from fuzzer.oracles.flaws import Reply
+from fuzzer.oracles.loops import repetition
 from fuzzer.plan import Endpoint, Plan
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.summary import EndpointSummary, Preflight, Reason, ReasonCode
@@ -17,8 +19,9 @@ from fuzzer.wire.client import Client
 from fuzzer.wire.compare import compare
 from fuzzer.wire.identify import Identity
 
-PROBE_COUNT = 6
+PROBE_COUNT = 12
 TRUNCATED_SHARE = 0.05
+TRUNCATED_LEAST = 2  # one cut probe of a dozen is no estimate of a share
 
 Probes = dict[tuple[Arm, str], list[Exchange]]
 
@@ -120,9 +123,20 @@ async def probe(
 
 
 def truncated(exchanges: Sequence[Exchange]) -> float:
-    """The share of replies that ran into max_tokens, from 0 to 1."""
-    cut = sum(exchange.received is not None and exchange.received.finish_reason == "length" for exchange in exchanges)
-    return cut / len(exchanges) if exchanges else 0.0
+    """The share of replies, from 0 to 1, that max_tokens cut short.
+
+    A reply that goes round in a loop does not count: no limit is long enough for it, and calibration drops its prompt.
+    """
+    cut = sum(_cut_short(exchange) for exchange in exchanges)
+    return cut / len(exchanges) if cut >= TRUNCATED_LEAST else 0.0
+
+
+def _cut_short(exchange: Exchange) -> bool:
+    received = exchange.received
+    if received is None or received.finish_reason != "length":
+        return False
+    texts = (received.text, received.reasoning)
+    return not any(next(repetition(Reply(text, "", whole=False)), None) for text in texts)
 
 
 def _truncated(plan: Plan, end: End, share: float) -> Reason:

@@ -26,11 +26,11 @@ from fuzzer.cells import CandidateRun
 from fuzzer.errors import HistoryError, SpecfuzzError, UnavailableError, UsageError
 from fuzzer.estimate import describe, estimate, trim
 from fuzzer.events import Event, Listener, PreflightDone, RunFinished, RunStarted
+from fuzzer.finding import Finding
 from fuzzer.history.journal import Journal, read_history
 from fuzzer.history.records import AnyRecord, Arm, Opened, Prompt, Resumed
 from fuzzer.judge import Judge
 from fuzzer.manifest import FINDINGS, HISTORY, Manifest, read_manifest, write_manifest
-from fuzzer.oracles.finding import Finding
 from fuzzer.plan import Endpoint, Plan
 from fuzzer.preflight import End, Probes, compare_ends, probe, report
 from fuzzer.prompts.pool import PromptPool

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fuzzer.oracles.finding import Certainty, Finding, Kind
+from fuzzer.finding import Certainty, Finding, Kind
 from fuzzer.plan import Role, ScheduleName, Waiver
 
 SCHEMA_VERSION = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from fuzzer.oracles.finding import Certainty, Finding
+from fuzzer.finding import Certainty, Finding
 
 _STRENGTH: dict[Certainty, int] = {"possible": 0, "likely": 1, "certain": 2}
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from fuzzer.finding import Finding
 from fuzzer.history.overlap import OverlapIndex
 from fuzzer.history.records import AnyRecord, Arm, Block, Done, Exchange, Prompt, Resumed, Sent, Stage
 from fuzzer.judge.calibration import CALIBRATION, Calibration, kept
@@ -14,7 +15,6 @@ from fuzzer.judge.groups import Groups
 from fuzzer.judge.tally import CellTally
 from fuzzer.oracles import ORACLES
 from fuzzer.oracles.context import Batch, ContentIndex, Context
-from fuzzer.oracles.finding import Finding
 from fuzzer.plan import Cell, Plan
 
 BlockKey = tuple[str, int]

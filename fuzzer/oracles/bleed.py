@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from fuzzer.finding import Certainty, Donor, Finding
 from fuzzer.history.overlap import When
 from fuzzer.history.records import Exchange, Prompt, Received
 from fuzzer.oracles.build import around, excerpt, finding, label, quote
 from fuzzer.oracles.content import Hit, Source, holds
 from fuzzer.oracles.context import Batch, Context
-from fuzzer.oracles.finding import Certainty, Donor, Finding
 from fuzzer.oracles.likeness import Likeness, likeness
 
 _RANK: dict[Source, int] = {"user": 0, "history": 1, "system": 2, "cohort": 3, "answer": 4, "items": 5}

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
+from fuzzer.finding import Certainty, Donor, Finding, Kind, dedupe_key
 from fuzzer.history.records import Arm, Exchange
-from fuzzer.oracles.finding import Certainty, Donor, Finding, Kind, dedupe_key
 
 QUOTE_LIMIT = 80
 EVIDENCE_LIMIT = 240

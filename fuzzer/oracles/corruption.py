@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from fuzzer.finding import Finding
 from fuzzer.history.records import Exchange, Received
 from fuzzer.oracles.build import around, finding, label, quote
 from fuzzer.oracles.context import Batch, Context
-from fuzzer.oracles.finding import Finding
 from fuzzer.oracles.flaws import Flaw, Reply
 from fuzzer.oracles.loops import doubled_syllables, repetition
 from fuzzer.oracles.markers import broken_encoding, control_characters, reasoning_marks, special_tokens

@@ -16,10 +16,10 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from fuzzer.finding import Finding
 from fuzzer.history.records import Exchange, Received, TokenLogprob
 from fuzzer.oracles.build import excerpt, finding, label, quote
 from fuzzer.oracles.context import Batch, Context
-from fuzzer.oracles.finding import Finding
 from fuzzer.oracles.heads import DEFAULT_BANDS, head_class
 
 Triage = Literal["near-tie", "grey", "material", "untriaged"]

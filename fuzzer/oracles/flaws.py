@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fuzzer.oracles.finding import Certainty
+from fuzzer.finding import Certainty
 
 
 class Flaw(NamedTuple):

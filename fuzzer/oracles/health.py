@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fuzzer.finding import Finding
 from fuzzer.history.records import Counters
 from fuzzer.oracles.build import finding, label
 from fuzzer.oracles.context import Batch, Context
-from fuzzer.oracles.finding import Finding
 
 MIN_DRAFTED = 200  # draft tokens on either side, below which nothing is said
 _HALF = 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fuzzer.oracles.finding import Certainty
+from fuzzer.finding import Certainty
 from fuzzer.oracles.flaws import Flaw, Reply
 
 _SURE = re.compile(

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from fuzzer.finding import Finding, Kind
 from fuzzer.oracles import bleed, corruption, divergence, health, selfcheck, service, wrong
 from fuzzer.oracles.context import Batch, Context
-from fuzzer.oracles.finding import Finding, Kind
 
 
 class Judgement(Protocol):

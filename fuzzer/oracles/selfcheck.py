@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
+from fuzzer.finding import Certainty, Finding
 from fuzzer.history.records import Exchange, Received, TokenLogprob
 from fuzzer.oracles.build import excerpt, finding, label, quote
 from fuzzer.oracles.context import Batch, Context
-from fuzzer.oracles.finding import Certainty, Finding
 
 TOLERANCE = 1e-3  # nats by which a token may lie below its maximum: engines round what they report
 _CUT = "length"  # the finish reason that says: the limit was reached

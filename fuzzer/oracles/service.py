@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
+from fuzzer.finding import Certainty, Finding
 from fuzzer.history.records import Exchange, Outcome, Received
 from fuzzer.oracles.build import excerpt, finding, label, quote
 from fuzzer.oracles.context import Batch, Context
-from fuzzer.oracles.finding import Certainty, Finding
 
 _HANGS: tuple[Outcome, ...] = ("timeout-read", "timeout-total")
 

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
+from fuzzer.finding import Donor, Finding
 from fuzzer.history.records import Exchange
 from fuzzer.oracles.bleed import Bleed, bleeds
 from fuzzer.oracles.build import excerpt, finding, label, quote
 from fuzzer.oracles.context import Batch, Context
-from fuzzer.oracles.finding import Donor, Finding
 from fuzzer.prompts.grade import Grade
 
 _GOOD = ("right", "verbose")

@@ -30,6 +30,11 @@ def mark(rng: random.Random) -> str:
     return f"{rng.randrange(1000, 10_000)}-{rng.randrange(1000, 10_000)}-{rng.randrange(100_000, 1_000_000)}"
 
 
+def deliberate(token: str) -> bool:
+    """Whether a token in the shape of a code is meant as one: "WELL-PAST" and "a2b3-c4d5" are, "well-past" is not."""
+    return token.isupper() or any(map(str.isdigit, token))
+
+
 def plain(text: str) -> str:
     """The text with typographic hyphens made plain and invisible characters taken out, as models like to set them."""
     return text.translate(_PLAIN)

@@ -21,7 +21,7 @@ from fuzzer.events import (
     RunStarted,
     StageStarted,
 )
-from fuzzer.oracles.finding import Finding
+from fuzzer.finding import Finding
 from fuzzer.report.progress import Progress
 from fuzzer.report.render import open_screen, render
 from fuzzer.report.sentences import verdict_line

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from fuzzer.oracles.finding import Kind
+from fuzzer.finding import Kind
 from fuzzer.report.redact import shareable
 from fuzzer.report.sentences import FAILING, donor, marks, ranked, verdict_line
 from fuzzer.report.text import clean

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from fuzzer.oracles.finding import Donor
+from fuzzer.finding import Donor
 from fuzzer.report.mdtext import code, line, prose
 from fuzzer.report.redact import shareable
 from fuzzer.report.rows import CellRow, rows

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from fuzzer.oracles.finding import Finding
+from fuzzer.finding import Finding
 from fuzzer.report.text import clean
 from fuzzer.summary import Reason, Summary
 

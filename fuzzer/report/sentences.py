@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from fuzzer.oracles.finding import Donor, Kind
+from fuzzer.finding import Donor, Kind
 from fuzzer.report.text import clean
 from fuzzer.report.words import (
     STATUS,

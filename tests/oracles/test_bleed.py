@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from fuzzer.finding import Finding
 from fuzzer.history.records import Canary, Exchange, Prompt
 from fuzzer.oracles.bleed import judge
-from fuzzer.oracles.finding import Finding
 from tests.oracles.factory import World, exchange, prompt
 
 USER = Canary(channel="user", text="QX7K-M2PD")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fuzzer.finding import Finding
 from fuzzer.history.records import Exchange, Prompt
 from fuzzer.oracles.corruption import DETECTORS, flaws, judge
-from fuzzer.oracles.finding import Finding
 from fuzzer.oracles.flaws import Reply
 from tests.oracles.factory import World, exchange, prompt
 

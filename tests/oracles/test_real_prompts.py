@@ -6,9 +6,9 @@ import random
 from functools import cache
 
 from fuzzer import prompts
+from fuzzer.finding import Finding
 from fuzzer.history.records import Prompt
 from fuzzer.oracles import ORACLES
-from fuzzer.oracles.finding import Finding
 from fuzzer.prompts import PromptPool
 from tests.oracles.factory import World, exchange
 

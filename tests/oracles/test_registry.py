@@ -8,9 +8,9 @@ from typing import get_args
 import pytest
 
 import fuzzer.oracles
+from fuzzer.finding import Kind
 from fuzzer.history.records import Exchange
 from fuzzer.oracles import ORACLES
-from fuzzer.oracles.finding import Kind
 from tests.oracles.factory import World, exchange, prompt
 
 KNOWN = (prompt("p", answer="Copperfield Larkwood"), prompt("q", answer="Silverbrook Hazelgate"))
@@ -44,7 +44,7 @@ def test_no_oracle_speaks_without_a_fault(batch: tuple[Exchange, ...]) -> None:
 
 
 def test_reporters_that_import_findings_load_no_oracle() -> None:
-    code = "import sys, fuzzer.oracles.finding; sys.exit('fuzzer.oracles.bleed' in sys.modules)"
+    code = "import sys, fuzzer.finding; sys.exit('fuzzer.oracles.bleed' in sys.modules)"
     root = Path(__file__).parents[2]
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=root).returncode == 0
 

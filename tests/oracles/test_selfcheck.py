@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fuzzer.finding import Finding
 from fuzzer.history.records import Exchange, TokenLogprob
-from fuzzer.oracles.finding import Finding
 from fuzzer.oracles.selfcheck import below_maximum, judge
 from tests.oracles.factory import World, exchange, prompt
 

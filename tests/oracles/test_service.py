@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from fuzzer.finding import Finding
 from fuzzer.history.records import Exchange, Outcome
-from fuzzer.oracles.finding import Finding
 from fuzzer.oracles.service import judge
 from tests.oracles.factory import World, exchange, prompt
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from fuzzer.finding import Finding
 from fuzzer.history.records import Canary, Exchange, Prompt
-from fuzzer.oracles.finding import Finding
 from fuzzer.oracles.wrong import judge
 from fuzzer.prompts.grade import Grade
 from tests.oracles.factory import World, containment, exchange, prompt

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Literal
 
-from fuzzer.oracles.finding import Certainty, Donor, Finding, Kind, dedupe_key
+from fuzzer.finding import Certainty, Donor, Finding, Kind, dedupe_key
 from fuzzer.plan import Endpoint, Plan, Role, ScheduleName
 from fuzzer.stats import clopper_pearson_upper, mcnemar, wilson
 from fuzzer.summary import (

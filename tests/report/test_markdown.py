@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from fuzzer.oracles.finding import Donor
+from fuzzer.finding import Donor
 from fuzzer.report.markdown import LIMIT, markdown
 from fuzzer.report.mdtext import code, line, prose
 from fuzzer.summary import EndpointSummary, Reason, Summary

@@ -13,7 +13,7 @@ from fuzzer.history.records import Prompt
 from fuzzer.prompts import canary, names
 from fuzzer.prompts.reply import Reply
 
-MISCOPY = 4  # edits: two random codes are further apart than this 9,999 times in 10,000
+MISCOPY = 3  # edits: two random codes are further apart than this 9,999 times in 10,000
 SHORT = 25  # words: a longer reply without anything like an answer is no answer
 _SPACE = re.compile(r"\s+")
 
@@ -69,7 +69,7 @@ def foreign(prompt: Prompt, reply: Reply) -> str:
             return reply.bare[start:end]
     for pattern in (canary.CODE, canary.MARK):
         for match in pattern.finditer(reply.bare):
-            if any(map(str.isdigit, match[0])) and is_foreign(match[0], prompt):
+            if canary.deliberate(match[0]) and is_foreign(match[0], prompt):
                 return match[0]
     return ""
 

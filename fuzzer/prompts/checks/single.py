@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from fuzzer.history.records import Prompt
 from fuzzer.prompts import canary
-from fuzzer.prompts.checks.found import Found, decoys, is_foreign, missing, right, strings, wrong
+from fuzzer.prompts.checks.found import SHORT, Found, decoys, is_foreign, missing, right, strings, wrong
 from fuzzer.prompts.reply import SUPERSEDED, Candidate, Reply, final, hedged
 
 NUMBER = re.compile(
@@ -39,10 +39,14 @@ def code(prompt: Prompt, reply: Reply) -> Found:
 
 
 def codes(prompt: Prompt, reply: Reply) -> list[Candidate]:
-    """All codes in a reply, in upper case. A token without a digit is one only if the prompt has it ("WELL-PAST")."""
+    """All codes in a reply, in upper case."""
     own = {each.text for each in prompt.canaries}
-    found = (Candidate(match[0].upper(), *match.span()) for match in canary.CODE.finditer(reply.body))
-    return [each for each in found if each.text in own or any(map(str.isdigit, each.text))]
+    found = [Candidate(match[0], *match.span()) for match in canary.CODE.finditer(reply.body)]
+    return [
+        Candidate(each.text.upper(), each.start, each.end)
+        for each in found
+        if canary.deliberate(each.text) or each.text.upper() in own
+    ]
 
 
 def _code_kind(said: str, prompt: Prompt) -> str:
@@ -54,10 +58,10 @@ def _code_kind(said: str, prompt: Prompt) -> str:
 def number(prompt: Prompt, reply: Reply) -> Found:
     """The answer is one number; those that the question gives do not count while there are others."""
     value = Decimal(str(prompt.spec["value"]))
-    candidates = numbers(reply.body) or _number_words(reply.body)
+    candidates = numbers(reply.body) or (_number_words(reply.body) if reply.words <= SHORT else [])
     given = {Decimal(each) for each in strings(prompt.spec.get("given"))}
     results = [each for each in candidates if not _operand(each, reply.body)] or candidates
-    results = [each for each in results if Decimal(each.text) not in given] or results
+    results = [each for each in results if Decimal(each.text) not in given or _own_line(each, reply.body)] or results
     if (aside := _ASIDE.search(reply.body)) and candidates and results[0] is candidates[0]:
         results = [each for each in results if each.end <= aside.start()] or results
     chosen = final(results, reply.body)
@@ -76,6 +80,10 @@ def numbers(text: str) -> list[Candidate]:
 
 def _number_words(text: str) -> Sequence[Candidate]:
     return [Candidate(str(_WORDS[match[0].lower()]), *match.span()) for match in _WORD.finditer(text)]
+
+
+def _own_line(each: Candidate, text: str) -> bool:
+    return text[max(0, each.start - 1) : each.start] in ("", "\n") and text[each.end : each.end + 1] in ("", "\n")
 
 
 def _operand(each: Candidate, text: str) -> bool:

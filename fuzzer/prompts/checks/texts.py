@@ -15,6 +15,7 @@ from fuzzer.prompts.checks.runs import Run, extended
 from fuzzer.prompts.reply import Candidate, Reply, last_cue
 
 _EFFORT = 4  # times its own length that a reply may be read in search of objects
+_FALSE_STARTS = 500  # braces that open no object before the search is given up
 _DEPTH = 40  # levels of nesting beyond which an object is no answer
 _SPACED = re.compile(r"[^\S\n]{1,8}")
 _SEPARATOR = re.compile(r"[^\S\n]{0,8};[^\S\n]{0,8}")
@@ -58,7 +59,7 @@ def _text(value: str, body: str, spans: list[tuple[int, int]], prompt: Prompt, r
 def _later(rest: str) -> str | None:
     """A name or code that follows the last right answer: then that is what the reply settles on."""
     found = [rest[start:end] for start, end in names.spans(rest)]
-    found += [match[0] for match in canary.CODE.finditer(rest) if any(map(str.isdigit, match[0]))]
+    found += [match[0] for match in canary.CODE.finditer(rest) if canary.deliberate(match[0])]
     return found[-1] if found else None
 
 
@@ -104,13 +105,14 @@ def _settled(objects: list[tuple[dict[str, Any], int, int]], said: str) -> tuple
 
 def _objects(said: str) -> Iterator[tuple[dict[str, Any], int, int]]:
     decoder = json.JSONDecoder(object_pairs_hook=_once)
-    effort = _EFFORT * len(said)
+    effort, false_starts = _EFFORT * len(said), 0
     at = said.find("{")
-    while at >= 0 and effort > 0:
+    while at >= 0 and effort > 0 and false_starts < _FALSE_STARTS:
         try:
             found, end = decoder.raw_decode(said, at)
         except (ValueError, RecursionError) as error:
             effort -= getattr(error, "pos", len(said)) - at
+            false_starts += 1
             end = at + 1
         else:
             if not _deep(found):
@@ -154,7 +156,7 @@ def _loosely(value: Any) -> Any:
 
 
 def _object_kind(said: dict[str, Any], value: dict[str, Any], prompt: Prompt, reply: Reply) -> str:
-    if json.dumps(said) in decoys(prompt):
+    if said in [json.loads(decoy) for decoy in decoys(prompt)]:
         return "wrong-last-message"
     if foreign(prompt, reply):
         return "another-question"
