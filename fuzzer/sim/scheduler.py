@@ -82,8 +82,9 @@ class Scheduler:
     def _join(self) -> int:
         joined = 0
         while self.waiting and len(self.running) < self.config.max_num_seqs:
-            sequence = self.waiting.popleft()
+            sequence = self.waiting[0]
             self._admit(sequence)
+            self.waiting.popleft()
             joined += 1
             if sequence.script.silent:
                 self.silent.add(sequence)

@@ -169,7 +169,7 @@ class Sequence:
 
     def _stopped(self) -> bool:
         for stop in self.limits.stop:
-            place = self.text.find(stop, max(0, self._released))
+            place = self.text.find(stop, self._released)
             if place >= 0:
                 self.text, self.finish_reason, self.stop_reason = self.text[:place], "stop", stop
                 return True

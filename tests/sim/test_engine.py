@@ -152,3 +152,16 @@ async def test_an_aborted_sequence_is_freed_at_once() -> None:
     served.abort(request)
     assert served.scheduler.running == []
     assert served.counters.finished == {"abort": 1}
+
+
+async def test_a_defect_in_the_engine_leaves_no_client_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    served = engine()
+
+    def fail(*_: object) -> None:
+        raise ArithmeticError
+
+    monkeypatch.setattr(served.scheduler, "_admit", fail)
+    request = await ask(served, "one two")
+    assert request.sequence.broken
+    with pytest.raises(ArithmeticError):
+        await served.scheduler._loop  # type: ignore[misc]  # it is a task by now
