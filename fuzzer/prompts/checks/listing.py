@@ -65,7 +65,7 @@ def count(prompt: Prompt, reply: Reply) -> Found:
         return right(said == run.texts and reply.only([(run.whole.start, run.whole.end)]))
     if run.whole.text in decoys(prompt):
         return wrong("wrong-last-message", run.whole.text, ", ".join(value))
-    broken_off = said == value[: len(said)] or said[: len(value)] == value
+    broken_off = bool(said) and (said == value[: len(said)] or said[: len(value)] == value)
     return wrong("dropped-constraint" if broken_off else "wrong-value", run.whole.text, ", ".join(value))
 
 

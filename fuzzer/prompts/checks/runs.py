@@ -84,7 +84,7 @@ def _gap(body: str, start: int, end: int) -> _Kind:
         return ""
     gap = body[start:end]
     rest = _SMALL.sub("", _STEP.sub("\n", _GLOSS.sub("", gap)))
-    if _NO_GAP.search(rest):
+    if gap.strip() == ":" or _NO_GAP.search(rest):
         return ""
     if "," in gap or ";" in gap:
         return "comma"

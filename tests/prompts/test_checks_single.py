@@ -1,0 +1,156 @@
+"""Replies as models give them, to questions whose answer is a code or a number."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzzer.history.records import Prompt
+from fuzzer.prompts import check
+from tests.prompts.strategies import make
+
+WORD = make("code-word", "easy", 1)
+CODE = WORD.answer
+OTHER = make("code-word", "easy", 2).answer
+CHANGED = make("code-word", "hard", 1)
+STORY = make("arithmetic", "hard", 1)
+SUM = make("arithmetic", "easy", 3)
+
+
+def verdict(prompt: Prompt, text: str, finish_reason: str | None = None) -> str:
+    grade = check(prompt, text, finish_reason=finish_reason)
+    return grade.sub_kind or grade.value
+
+
+@pytest.mark.parametrize(
+    ("want", "said"),
+    [
+        ("right", CODE.lower()),
+        ("right", CODE.replace("-", "\u2011")),
+        ("right", f"> {CODE}"),
+        ("right", f"- {CODE}"),
+        ("verbose", f'The code word is "{CODE}".'),
+        ("verbose", f"The code word is: **{CODE}**"),
+        ("verbose", f'{{"code word given": "{CODE}"}}'),
+        ("verbose", f"It is not {OTHER}. It is {CODE}."),
+        ("verbose", f"It is {CODE}, not {OTHER}."),
+        ("verbose", f"Sorry, the code word is {CODE}."),
+        ("verbose", f"<think>could it be {OTHER}?</think>The code word must be {CODE}"),
+        ("verbose", f"The code word is well-past {CODE}."),
+        ("wrong-value", CODE[:-1]),
+        ("wrong-value", CODE + "Z"),
+        ("wrong-value", f"{CODE}-AB2"),
+        ("wrong-value", "The code word is banana."),
+        ("wrong-value", f"The code word is {WORD.canaries[0].text}."),
+        ("another-question", f"{CODE} or {OTHER}"),
+        ("another-question", f"First I thought {CODE}, but it is {OTHER}"),
+        ("another-question", "It is 1234-5678-901234."),
+        ("refusal", "I cannot share the code word."),
+    ],
+)
+def test_a_code_word_is_extracted_before_it_is_compared(want: str, said: str) -> None:
+    assert verdict(WORD, said) == want
+
+
+def test_two_codes_in_one_breath_are_wrong_whichever_comes_last() -> None:
+    for said in (f"{OTHER} or {CODE}", f"{OTHER}, {CODE}", f"{OTHER}\n{CODE}", f"either {OTHER} or maybe {CODE}"):
+        assert check(WORD, said).value == "wrong"
+
+
+def test_reasoning_that_never_ends_is_no_answer() -> None:
+    assert verdict(WORD, f"<think>perhaps {CODE}", "length") == "runaway"
+    assert verdict(WORD, f"<think>perhaps {CODE}") == "empty"
+    assert verdict(WORD, "The code word is banana", "length") == "runaway"
+    assert verdict(WORD, OTHER, "length") == "another-question"
+
+
+def _changed(template: str) -> str:
+    first, ticket = (str(mark) for mark in _list(CHANGED.spec["frame"]))
+    codes = [canary.text for canary in CHANGED.canaries if len(canary.text) == 9]
+    return template.format(first=first, ticket=ticket, a=codes[0], b=codes[1], now=codes[2])
+
+
+@pytest.mark.parametrize(
+    ("want", "said"),
+    [
+        ("right", "Session tag: {first}\nCode word: {now}\nTicket: {ticket}"),
+        ("right", "{first} | {now} | {ticket}"),
+        ("right", "1. {first}\n2. {now}\n3. {ticket}"),
+        ("verbose", "{first}\nThe code word is now {now} (changed from {b}).\n{ticket}"),
+        ("verbose", "{first}\nAt first it was {a}, then {b}, and now it is {now}.\n{ticket}"),
+        ("wrong-value", "{first}\n{b}\n{ticket}"),
+        ("wrong-value", "{first}\nIt was changed to {now}, so the answer is {a}.\n{ticket}"),
+        ("dropped-constraint", "{first}\n{now}"),
+        ("dropped-constraint", "{now}\n{ticket}"),
+        ("dropped-constraint", "{first}\n{now}\n1234-5678-901234"),
+        ("dropped-constraint", "{first}\n{now}\n1{ticket}"),
+    ],
+)
+def test_a_changed_code_word_and_its_marks(want: str, said: str) -> None:
+    assert verdict(CHANGED, _changed(said)) == want
+
+
+def _story(template: str) -> str:
+    first, ticket = (str(mark) for mark in _list(STORY.spec["frame"]))
+    start, gift, days, lost = (int(str(each)) for each in _list(STORY.spec["given"]))
+    gifts, value = gift * days, start + gift * days - lost
+    body = template.format(
+        v=value, more=value + 3, less=value - 1, start=start, gift=gift, days=days, lost=lost, gifts=gifts,
+        both=start + gifts, who=STORY.items[0],
+    )  # fmt: skip
+    return f"{first}\n{body}\n{ticket}"
+
+
+@pytest.mark.parametrize(
+    ("want", "said"),
+    [
+        ("right", "{v:,}"),
+        ("right", "{v}."),
+        ("right", "{v}.0"),
+        ("right", "+{v}"),
+        ("verbose", "{v} beads"),
+        ("verbose", "$\\boxed{{{v}}}$"),
+        ("verbose", "{start} + {gift} × {days} - {lost} = {v}"),
+        ("verbose", "{start}+{gifts}-{lost}={v}"),
+        (
+            "verbose",
+            "{who} starts with {start} beads. {gift} x {days} = {gifts}. {start} + {gifts} = {both}. "
+            "{both} - {lost} = {v}. So {who} has {v} beads now.",
+        ),
+        ("verbose", "The gifts add up to {gifts}. The final total was {v}."),
+        ("verbose", "{v}\n\nExplanation: {gift} x {days} = {gifts}, {start} + {gifts} = {both}."),
+        ("verbose", "{who} has {v} beads after {days} days."),
+        ("verbose", "The answer is {v}, since {start} + {gifts} is {both}."),
+        ("wrong-value", "{v}0"),
+        ("wrong-value", "1{v}"),
+        ("wrong-value", "{v}.5"),
+        ("wrong-value", "-{v}"),
+        ("wrong-value", "{v} or {more}"),
+        ("wrong-value", "{less} or {v}"),
+        ("wrong-value", "{start}"),
+        ("wrong-value", "{start} + {gifts} = {both}"),
+        ("wrong-value", "The answer is {v}. Wait, no, it is {more}."),
+    ],
+)
+def test_a_number_is_extracted_before_it_is_compared(want: str, said: str) -> None:
+    assert verdict(STORY, _story(said)) == want
+
+
+def test_a_sum() -> None:
+    a, b = (int(str(each)) for each in _list(SUM.spec["given"]))
+    total = a + b
+    for said in (f"{a} + {b} = {total}.", f"The answer is {a} + {b} = {total}.", f"{total} = {a} + {b}",
+                 f"{total} ({a}+{b})", f"The sum of {a} and {b} is {total}"):  # fmt: skip
+        assert verdict(SUM, said) == "verbose"
+    for said in (f"{a} + {b} = {total + 1}", str(a), f"{a} + {b}", f"{total}\n{a}"):
+        assert verdict(SUM, said) == "wrong-value"
+
+
+def test_a_number_in_words() -> None:
+    six = SUM.model_copy(update={"spec": {"value": 6}})
+    assert verdict(six, "Six.") == "right"
+    assert verdict(six, "Sixteen.") == "wrong-value"
+
+
+def _list(value: object) -> list[object]:
+    assert isinstance(value, list)
+    return value
