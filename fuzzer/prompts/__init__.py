@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fuzzer.errors import UsageError
 from fuzzer.history.records import Level, Prompt
+from fuzzer.prompts import corpora
 from fuzzer.prompts.families import FAMILIES, Family
 from fuzzer.prompts.grade import Grade
 from fuzzer.prompts.pool import MIX, PromptPool
@@ -24,6 +25,8 @@ class Description:
 
 def check(prompt: Prompt, text: str, *, finish_reason: str | None = None) -> Grade:
     """What an answer is worth, from the recorded prompt alone; never raises for anything that a server sends."""
+    if prompt.family.startswith(corpora.PREFIX):
+        return corpora.check(prompt, text, finish_reason)
     family = FAMILIES.get(prompt.family)
     if family is None:
         raise UsageError(f"prompt {prompt.id} is of the unknown family {prompt.family!r}; known: {', '.join(FAMILIES)}")

@@ -19,7 +19,7 @@ _FALSE_STARTS = 500  # braces that open no object before the search is given up
 _DEPTH = 40  # levels of nesting beyond which an object is no answer
 _SPACED = re.compile(r"[^\S\n]{1,8}")
 _SEPARATOR = re.compile(r"[^\S\n]{0,8};[^\S\n]{0,8}")
-_RUNS_ON = re.compile(r"[ \t]{1,4}(?!Ticket|Session|Case)[A-Z0-9]|[ \t]{0,4}[|/]")
+_RUNS_ON = re.compile(r"[ \t]{1,4}(?!Ticket|Session|Case)[A-Z0-9]|[ \t]{0,4}[|/]|[ \t]{1,4}or[ \t]")
 _HEDGED_BEFORE = re.compile(r"[^\W_][ \t]{0,4}[;|/][ \t]{0,4}$|\bor[ \t]{1,4}$", re.IGNORECASE)
 
 

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fuzzer.errors import UsageError
+from fuzzer.prompts import PromptPool, check, corpora
+from fuzzer.prompts.canary import occurs
+
+GOOD: dict[str, Any] = {"messages": [{"role": "user", "content": "Hue?"}], "answer": "red", "check": "exact"}
+
+
+def write(path: Path, *rows: object) -> str:
+    path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def gate() -> PromptPool:
+    return PromptPool(3, corpora=["gate"])
+
+
+def test_the_shipped_corpus_has_eighty_answerable_rows(gate: PromptPool) -> None:
+    assert corpora.shipped() == ("gate",)
+    assert gate.size == 80
+    for index in range(80):
+        prompt = gate.prompt(index)
+        assert check(prompt, prompt.answer).value == "right"
+        assert check(prompt, f"The answer is {prompt.answer}.").value == "verbose"
+        assert check(prompt, "").sub_kind == "empty"
+
+
+def test_no_answer_of_the_corpus_passes_for_another(gate: PromptPool) -> None:
+    rows = [gate.prompt(index) for index in range(80)]
+    for prompt in rows:
+        for other in rows:
+            assert check(prompt, other.answer).passed == (prompt.answer.lower() == other.answer.lower())
+
+
+def test_an_earlier_turns_answer_is_recognised(gate: PromptPool) -> None:
+    rows = [prompt for prompt in map(gate.prompt, range(80)) if len(prompt.messages) > 1]
+    assert len(rows) == 12
+    for prompt in rows:
+        assert check(prompt, prompt.messages[1].content).sub_kind == "wrong-last-message"
+
+
+def test_a_row_gets_a_ticket_and_is_not_attributable(gate: PromptPool) -> None:
+    tickets = set()
+    for prompt in map(gate.prompt, range(80)):
+        (ticket,) = prompt.canaries
+        assert prompt.messages[-1].content.startswith(f"Ticket: {ticket.text}\n")
+        assert not prompt.attributable
+        tickets.add(ticket.text)
+    assert len(tickets) == 80
+
+
+def test_a_corpus_ends(gate: PromptPool) -> None:
+    with pytest.raises(IndexError):
+        gate.prompt(80)
+    assert not gate.filler(1000).family.startswith(corpora.PREFIX)
+
+
+def test_the_seed_decides_the_order_and_the_tickets(gate: PromptPool) -> None:
+    again, other = PromptPool(3, corpora=["gate"]), PromptPool(4, corpora=["gate"])
+    assert [again.prompt(index) for index in range(80)] == [gate.prompt(index) for index in range(80)]
+    assert [other.prompt(index).answer for index in range(80)] != [gate.prompt(index).answer for index in range(80)]
+
+
+def test_with_families_the_rows_come_first_and_there_is_no_end(gate: PromptPool) -> None:
+    both = PromptPool(3, families=["echo"], corpora=["gate"])
+    assert both.size is None
+    assert [both.prompt(index) for index in range(80)] == [gate.prompt(index) for index in range(80)]
+    assert both.prompt(80).family == "echo"
+
+
+def test_a_corpus_of_ones_own(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "mine.jsonl",
+        GOOD,
+        "",
+        {**GOOD, "answer": "1,200.50", "check": "number", "level": "easy", "extra": 1},
+        {**GOOD, "answer": "one; two, too", "check": "list"},
+    )
+    pool = PromptPool(0, corpora=[path])
+    rows = {str(prompt.spec["check"]): prompt for prompt in map(pool.prompt, range(3))}
+    assert rows["exact"].level == "hard"
+    assert rows["number"].level == "easy"
+    assert check(rows["number"], "1200.5").value == "right"
+    assert check(rows["list"], "- one\n- two, too").value == "right"
+    assert rows["list"].family == "corpus/mine"
+    assert occurs(rows["exact"].canaries[0].text, rows["exact"].text)
+
+
+def test_a_corpus_in_parquet(tmp_path: Path) -> None:
+    import datasets
+
+    path = tmp_path / "mine.parquet"
+    datasets.Dataset.from_list([GOOD, {**GOOD, "answer": "blue"}]).to_parquet(str(path))
+    pool = PromptPool(0, corpora=[str(path)])
+    assert {pool.prompt(index).answer for index in range(2)} == {"red", "blue"}
+
+
+@pytest.mark.parametrize(
+    ("row", "what"),
+    [
+        ("{not json", "not JSON"),
+        ("[1, 2]", "not a JSON object"),
+        ({"messages": GOOD["messages"], "check": "exact"}, "answer"),
+        ({**GOOD, "answer": 5}, "answer"),
+        ({**GOOD, "answer": ""}, "answer"),
+        ({**GOOD, "answer": "a\nb"}, "one line"),
+        ({**GOOD, "check": "regex"}, "check"),
+        ({**GOOD, "answer": "many", "check": "number"}, "not a number"),
+        ({**GOOD, "answer": "one", "check": "list"}, "two items"),
+        ({**GOOD, "level": "silly"}, "level"),
+        ({**GOOD, "messages": []}, "messages"),
+        ({**GOOD, "messages": [{"role": "tool", "content": "x"}]}, "role"),
+        ({**GOOD, "messages": [{"role": "user", "content": ""}]}, "content"),
+        ({**GOOD, "messages": [*GOOD["messages"], {"role": "assistant", "content": "x"}]}, "last message"),
+        ({**GOOD, "messages": [*GOOD["messages"], {"role": "system", "content": "x"}, *GOOD["messages"]]}, "system"),
+    ],
+)
+def test_a_bad_row_is_refused_with_file_line_and_reason(tmp_path: Path, row: object, what: str) -> None:
+    path = write(tmp_path / "bad.jsonl", GOOD, "", row)
+    with pytest.raises(UsageError) as refused:
+        PromptPool(0, corpora=[path])
+    assert path in str(refused.value)
+    assert "line 3" in str(refused.value)
+    assert what in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_what_is_no_corpus_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="gate"):
+        PromptPool(0, corpora=["gaet"])
+    with pytest.raises(UsageError, match="no such file"):
+        PromptPool(0, corpora=[str(tmp_path / "none.jsonl")])
+    with pytest.raises(UsageError, match="no rows"):
+        PromptPool(0, corpora=[write(tmp_path / "empty.jsonl", "")])
+    (tmp_path / "latin.jsonl").write_bytes(json.dumps(GOOD).encode() + b'\n{"\xe9": 1}\n')
+    with pytest.raises(UsageError, match="UTF-8"):
+        PromptPool(0, corpora=[str(tmp_path / "latin.jsonl")])
+    (tmp_path / "array.jsonl").write_text(json.dumps([GOOD, GOOD], indent=1))
+    with pytest.raises(UsageError):
+        PromptPool(0, corpora=[str(tmp_path / "array.jsonl")])
+
+
+def test_loading_needs_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    assert PromptPool(0, corpora=["gate", write(tmp_path / "mine.jsonl", GOOD)]).size == 81
+
+
+def test_loading_says_nothing(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    PromptPool(0, corpora=[write(tmp_path / "mine.jsonl", GOOD)])
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("want", "said"),
+    [
+        ("right", "Red."),
+        ("verbose", "The hue is red."),
+        ("verbose", "red\n\nThat is the hue of most barns."),
+        ("verbose", "Some say blue, but the answer is red."),
+        ("wrong-value", "reddish"),
+        ("wrong-value", "red or blue"),
+        ("wrong-value", "red, blue"),
+        ("wrong-value", "blue"),
+    ],
+)
+def test_an_exact_answer(tmp_path: Path, want: str, said: str) -> None:
+    prompt = PromptPool(0, corpora=[write(tmp_path / "mine.jsonl", GOOD)]).prompt(0)
+    grade = check(prompt, said)
+    assert (grade.sub_kind or grade.value) == want
