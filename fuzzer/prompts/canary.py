@@ -11,8 +11,8 @@ import re
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # 32 symbols: 5 bits each, none easily taken for another
 
-CODE = re.compile(r"(?<![^\W_])[2-9A-HJ-NP-Z]{4}-[2-9A-HJ-NP-Z]{4}(?![^\W_]|-[^\W_])", re.IGNORECASE)
-MARK = re.compile(r"(?<![^\W_])[0-9]{4}-[0-9]{4}-[0-9]{6}(?![^\W_]|-[^\W_])")
+CODE = re.compile(r"(?<![^\W_])(?<![^\W_]-)[2-9A-HJ-NP-Z]{4}-[2-9A-HJ-NP-Z]{4}(?![^\W_]|-[^\W_])", re.IGNORECASE)
+MARK = re.compile(r"(?<![^\W_])(?<![^\W_]-)[0-9]{4}-[0-9]{4}-[0-9]{6}(?![^\W_]|-[^\W_])")
 
 _DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"), "-")
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"), None)
@@ -41,7 +41,7 @@ def plain(text: str) -> str:
 
 
 def occurs(canary: str, text: str) -> bool:
-    """Whether the canary stands in the text as a token of its own (not inside a longer one), whatever its case."""
+    """Whether the canary stands in the text as a token of its own (not inside a longer one), in whatever case."""
     haystack, needle = plain(text).casefold(), plain(canary).casefold()
     at = haystack.find(needle)
     while at >= 0:
@@ -52,6 +52,8 @@ def occurs(canary: str, text: str) -> bool:
 
 
 def _alone(text: str, start: int, end: int) -> bool:
-    before = text[start - 1] if start else " "
-    after = text[end] if end < len(text) else " "
-    return not before.isalnum() and not after.isalnum()
+    """Whether neither a letter or digit nor a further hyphened group touches the span."""
+    before, after = text[max(0, start - 2) : start], text[end : end + 2]
+    touched = before[-1:].isalnum() or after[:1].isalnum()
+    chained = (before[-1:] == "-" and before[:1].isalnum()) or (after[:1] == "-" and after[1:].isalnum())
+    return not touched and not chained

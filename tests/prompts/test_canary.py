@@ -21,6 +21,9 @@ from fuzzer.prompts import canary, names
         ("QX7K-M2PD9", False),
         ("QX7K-M2P", False),
         ("QX7KM2PD", False),
+        ("M2PD-QX7K-M2PD", False),
+        ("QX7K-M2PD-QX7K", False),
+        ("- QX7K-M2PD -", True),
         ("1QX7K-M2PD, or rather QX7K-M2PD", True),
     ],
 )

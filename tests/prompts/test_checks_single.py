@@ -51,6 +51,26 @@ def test_a_code_word_is_extracted_before_it_is_compared(want: str, said: str) ->
     assert verdict(WORD, said) == want
 
 
+def test_the_code_that_is_given_to_the_name_that_was_asked_about_counts() -> None:
+    prompt = make("lookup", "easy", 1)
+    owner, code = str(prompt.spec["about"]), prompt.answer
+    other = next(item for item in prompt.items if item != owner)
+    stray = next(canary.text for canary in prompt.canaries if len(canary.text) == 9 and canary.text != code)
+    assert verdict(prompt, f"The code of {owner} is {code}. The code of {other} is {stray}.") == "verbose"
+    assert verdict(prompt, f"The code of {other} is {stray}. The code of {owner} is {code}.") == "verbose"
+    assert verdict(prompt, f"The code of {owner} is {stray}. The code of {other} is {code}.") == "wrong-value"
+    assert (
+        verdict(prompt, f"The code of {owner} is {code}. The code of {other} is {stray}. Answer: {stray}")
+        == "wrong-value"
+    )
+    assert verdict(prompt, f"{owner} has {code}, so {other} has {stray}, and that is the answer: {code}") == "verbose"
+
+
+def test_a_miscopied_code_is_no_other_prompts() -> None:
+    assert verdict(WORD, f"{CODE[5:]}-{CODE}") == "wrong-value"
+    assert verdict(WORD, f"ZZZZ{CODE[4:]}") == "wrong-value"
+
+
 def test_two_codes_in_one_breath_are_wrong_whichever_comes_last() -> None:
     for said in (f"{OTHER} or {CODE}", f"{OTHER}, {CODE}", f"{OTHER}\n{CODE}", f"either {OTHER} or maybe {CODE}"):
         assert check(WORD, said).value == "wrong"

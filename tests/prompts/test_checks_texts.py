@@ -32,7 +32,7 @@ PIECES = TEXT.split("; ")
         ("wrong-value", NAME.replace(" ", "")),
         ("wrong-value", NAME[1:]),
         ("wrong-value", NAME + NAME),
-        ("wrong-value", NAME.lower()),
+        ("verbose", NAME.lower()),
         ("wrong-value", f"{OTHER} or {NAME}"),
     ],
 )

@@ -65,7 +65,7 @@ def foreign(prompt: Prompt, reply: Reply) -> str:
     """A name, code or mark in the reply that could only come from another prompt, or ""."""
     own = fold(prompt.text)
     for start, end in names.spans(reply.bare):
-        if fold(reply.bare[start:end]) not in own:
+        if not _shares_a_part(reply.bare[start:end], own):
             return reply.bare[start:end]
     for pattern in (canary.CODE, canary.MARK):
         for match in pattern.finditer(reply.bare):
@@ -74,16 +74,24 @@ def foreign(prompt: Prompt, reply: Reply) -> str:
     return ""
 
 
+def _shares_a_part(name: str, own: str) -> bool:
+    """Whether a name is the prompt's own, or a miscopy that kept one of its two parts."""
+    return any(part in own for part in fold(name).split())
+
+
 def is_own(item: str, prompt: Prompt) -> bool:
-    """Whether the prompt itself has this item."""
-    return fold(item) in fold(prompt.text)
+    """Whether the prompt itself has this item, or one that it is a miscopy of."""
+    return _shares_a_part(item, fold(prompt.text))
 
 
 def is_foreign(token: str, prompt: Prompt) -> bool:
     """Whether a code or mark is neither the prompt's own nor a miscopy of one of its own."""
-    folded = token.casefold()
-    own = [each.text.casefold() for each in prompt.canaries]
-    return all(Levenshtein.distance(folded, each, score_cutoff=MISCOPY) > MISCOPY for each in own)
+    return not any(_miscopied(token.casefold(), each.text.casefold()) for each in prompt.canaries)
+
+
+def _miscopied(token: str, own: str) -> bool:
+    kept_a_group = not set(token.split("-")).isdisjoint(own.split("-"))
+    return kept_a_group or Levenshtein.distance(token, own, score_cutoff=MISCOPY) <= MISCOPY
 
 
 def decoys(prompt: Prompt) -> list[str]:

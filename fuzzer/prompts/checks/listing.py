@@ -9,8 +9,8 @@ from fuzzer.history.records import Prompt
 from fuzzer.prompts import names
 from fuzzer.prompts.checks.found import Found, decoys, fold, is_own, missing, right, strings, wrong
 from fuzzer.prompts.checks.runs import Run, extended, final_run, runs
-from fuzzer.prompts.checks.single import codes
-from fuzzer.prompts.reply import ALTERNATIVE, SUPERSEDED, Candidate, Reply, final, hedged
+from fuzzer.prompts.checks.single import codes, settled
+from fuzzer.prompts.reply import ALTERNATIVE, Candidate, Reply, final, hedged
 
 _NUMBER = re.compile(
     r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3}){1,9}(?=,?\s|[.;]|$)|[0-9]{1,30})(?:\.0{1,9})?(?![\w]|\.[0-9])"
@@ -65,7 +65,8 @@ def count(prompt: Prompt, reply: Reply) -> Found:
         return right(said == run.texts and reply.only([(run.whole.start, run.whole.end)]))
     if run.whole.text in decoys(prompt):
         return wrong("wrong-last-message", run.whole.text, ", ".join(value))
-    broken_off = bool(said) and (said == value[: len(said)] or said[: len(value)] == value)
+    other_length = bool(said) and len(run.items) != len(value)
+    broken_off = other_length and (said == value[: len(said)] or said[: len(value)] == value)
     return wrong("dropped-constraint" if broken_off else "wrong-value", run.whole.text, ", ".join(value))
 
 
@@ -89,7 +90,7 @@ def pair(prompt: Prompt, reply: Reply) -> Found:
     found = [Candidate(fold(body[start:end]), start, end) for start, end in names.spans(body)]
     towns = [each for each in found if each.text != about]
     said_codes = codes(prompt, reply)
-    said_town, said_code = final(towns, body), final(said_codes, body, SUPERSEDED)
+    said_town, said_code = final(towns, body), settled(prompt, said_codes, body)
     if said_town is None and said_code is None:
         return missing(prompt, reply)
     town_ok = said_town is not None and said_town.text == fold(town)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import pairwise
 
 from fuzzer.history.records import Prompt
-from fuzzer.prompts import canary
-from fuzzer.prompts.checks.found import SHORT, Found, decoys, is_foreign, missing, right, strings, wrong
-from fuzzer.prompts.reply import SUPERSEDED, Candidate, Reply, final, hedged
+from fuzzer.prompts import canary, names
+from fuzzer.prompts.checks.found import SHORT, Found, decoys, fold, is_foreign, missing, right, strings, wrong
+from fuzzer.prompts.reply import SUPERSEDED, Candidate, Reply, final, hedged, last_cue
 
 NUMBER = re.compile(
     r"(?<![\w.])(?<![0-9][,\-])[-+]?(?:[0-9]{1,3}(?:[,'’\u00a0\u202f\u2009][0-9]{3}){1,9}|[0-9]{1,30})(?:\.[0-9]{1,30})?"
     r"(?![\w]|[-,'’][0-9]|\.[0-9])"
 )
 _SEPARATORS = re.compile("[,'’\u00a0\u202f\u2009]")
+_NEAR = 30  # characters between a name and the code that a sentence gives to it
 _OPERATORS = "+*/×÷·^"
 _ASIDE = re.compile(r"\b(?:because|since|explanation|reasoning|here(?:'|’)s how|calculation)\b", re.IGNORECASE)
 _SPELT = (
@@ -30,12 +32,30 @@ def code(prompt: Prompt, reply: Reply) -> Found:
     """The answer is one code of the prompt's."""
     value = str(prompt.spec["value"])
     candidates = codes(prompt, reply)
-    chosen = final(candidates, reply.body, SUPERSEDED)
+    chosen = settled(prompt, candidates, reply.body)
     if chosen is None:
         return missing(prompt, reply)
     if chosen.text == value and not hedged(chosen, candidates, reply.body):
         return right(reply.only([(each.start, each.end) for each in candidates if each.text == value]))
     return wrong(_code_kind(chosen.text, prompt), chosen.text, value)
+
+
+def settled(prompt: Prompt, candidates: Sequence[Candidate], body: str) -> Candidate | None:
+    """The code that a reply settles on: where it names the one that was asked about, the code that it gives to that."""
+    about = fold(str(prompt.spec.get("about", "")))
+    if about and len(candidates) > 1 and last_cue(body) is None:
+        found = [Candidate(fold(body[start:end]), start, end) for start, end in names.spans(body)]
+        marked = sorted([*found, *candidates], key=lambda each: each.start)
+        own = [
+            code for name, code in pairwise(marked) if name.text == about and code in candidates and _near(name, code)
+        ]
+        if own:
+            return own[-1]
+    return final(candidates, body, SUPERSEDED)
+
+
+def _near(name: Candidate, code: Candidate) -> bool:
+    return code.start - name.end <= _NEAR
 
 
 def codes(prompt: Prompt, reply: Reply) -> list[Candidate]:

@@ -24,9 +24,13 @@ _HEDGED_BEFORE = re.compile(r"[^\W_][ \t]{0,4}[;|/][ \t]{0,4}$|\bor[ \t]{1,4}$",
 
 
 def text(prompt: Prompt, reply: Reply) -> Found:
-    """The answer is one line of text, letter for letter; spacing may differ."""
+    """The answer is one line of text; spacing may differ, and with other capitals it is at most verbose."""
     value, body = str(prompt.spec["value"]), _spaced(reply.body)
-    return _text(value, body, list(_occurrences(value, body)), prompt, reply)
+    if spans := list(_occurrences(value, body)):
+        return _text(value, body, spans, prompt, reply)
+    value, body = value.casefold(), body.casefold()
+    found = _text(value, body, list(_occurrences(value, body)), prompt, reply)
+    return right(alone=False) if found.value == "right" else found
 
 
 def exact(prompt: Prompt, reply: Reply) -> Found:

@@ -19,7 +19,7 @@ def code_word(rng: random.Random, level: Level) -> Task:
 def _code_word_easy(rng: random.Random) -> Task:
     word = canary.code(rng)
     given = f"The code word is {word}."
-    in_system = rng.random() < 2 / 3
+    in_system = rng.random() < 1 / 2
     channel: Channel = "system" if in_system else "user"
     return Task(
         ask=_ASK_CODE_WORD if in_system else f"{given} {_ASK_CODE_WORD}",
@@ -53,7 +53,7 @@ def _lookup_easy(rng: random.Random) -> Task:
     return Task(
         ask=f"{facts} What is the code of {owners[wanted]}? Reply with the code only.",
         answer=codes[wanted],
-        spec={"value": codes[wanted]},
+        spec={"value": codes[wanted], "about": owners[wanted]},
         items=tuple(owners),
         codes=_user_codes(*codes),
         elicits=("user",),
@@ -88,7 +88,7 @@ def _last_easy(rng: random.Random) -> Task:
     return Task(
         ask=asks[2],
         answer=codes[2],
-        spec={"value": codes[2]},
+        spec={"value": codes[2], "about": owners[2]},
         items=tuple(owners),
         earlier=((asks[0], codes[0]), (asks[1], codes[1])),
         codes=(*_codes("history", *codes[:2]), *_user_codes(codes[2])),
@@ -104,7 +104,7 @@ def _last_hard(rng: random.Random) -> Task:
     return Task(
         ask=f"The code of {owners[1]} has been changed to {renewed}. Which code belongs to {owners[1]} now?",
         answer=renewed,
-        spec={"value": renewed},
+        spec={"value": renewed, "about": owners[1]},
         items=tuple(owners),
         earlier=(
             (f"{table}\nWhich code belongs to {owners[0]}?", codes[0]),
