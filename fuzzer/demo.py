@@ -19,6 +19,7 @@ from fuzzer.sim.process import SimServer
 NONE = "none"
 TIMEOUT = 3.0  # seconds; a simulated hang need not be waited for longer
 LLAMA_SLOTS = 8
+LLAMA_FAMILIES = ("code-word", "echo")  # what a model of 135 million parameters does with certainty
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ async def boot_llama(
         candidates=(Endpoint(name="candidate", url=url),),
         references=(Endpoint(name="reference", url=reference.url),),
         schedules=("closed-loop",),
+        families=LLAMA_FAMILIES,
         seed=seed,
         policy=Policy(requests=requests or 60, max_wrong_rate=0.05),
     )

@@ -20,6 +20,7 @@ from fuzzer.wire.compare import compare
 from fuzzer.wire.identify import Identity
 
 PROBE_COUNT = 12
+WARMUP_TOKENS = 32
 TRUNCATED_SHARE = 0.05
 TRUNCATED_LEAST = 2  # one cut probe of a dozen is no estimate of a share
 
@@ -114,7 +115,13 @@ async def probe(
         if end.arm == "reference" and (share := truncated(got)) > TRUNCATED_SHARE:
             reasons.append(_truncated(plan, end, share))
         spec = StageSpec(
-            cell=cell, arm=end.arm, phase="warmup", block=0, concurrency=width, releases=(Release(width, warm),)
+            cell=cell,
+            arm=end.arm,
+            phase="warmup",
+            block=0,
+            concurrency=width,
+            releases=(Release(width, warm),),
+            max_tokens=WARMUP_TOKENS,
         )
         await driver.drive(spec, end.line)
     for name in dict.fromkeys(end.endpoint.name for end in ends):

@@ -22,6 +22,7 @@ from typing import TextIO
 
 import anyio
 
+from fuzzer.calibrate import Calibrator
 from fuzzer.cells import CandidateRun
 from fuzzer.errors import HistoryError, SpecfuzzError, UnavailableError, UsageError
 from fuzzer.estimate import describe, estimate, trim
@@ -258,7 +259,7 @@ class _Session:
         self.emit(PreflightDone(preflight, describe(plan, speed)))
 
     def _driver(self) -> Driver:
-        prompts = Prompts(self._find, self.pool.filler, self.memo)
+        prompts = Prompts(self._find, self.pool.filler, self.memo, lambda prompt: self.judge.ability.hopeless(prompt))
         return Driver(
             record=self.record,
             emit=self.emit,
@@ -279,13 +280,15 @@ class _Session:
                 lines["candidate"] = end.line
             elif end.arm == "reference" and reference is not None and end.endpoint.name == reference.name:
                 lines["reference"] = end.line
+        candidate = plan.endpoint("candidate", name)
+        calibrator = Calibrator(plan, candidate, lines, driver, self.judge, self.pool, self.record)
         return CandidateRun(
             plan=plan,
-            candidate=plan.endpoint("candidate", name),
+            candidate=candidate,
             lines=lines,
             driver=driver,
             judge=self.judge,
-            pool=self.pool,
+            calibrator=calibrator,
             record=self.record,
             emit=self.emit,
             waived=frozenset(waiver.key for waiver in active_waivers(plan)),

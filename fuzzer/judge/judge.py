@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterable
 from fuzzer.finding import Finding
 from fuzzer.history.overlap import OverlapIndex
 from fuzzer.history.records import AnyRecord, Arm, Block, Done, Exchange, Prompt, Resumed, Sent, Stage
-from fuzzer.judge.calibration import CALIBRATION, Calibration, kept
+from fuzzer.judge.ability import Ability
+from fuzzer.judge.calibration import CALIBRATION, Calibration, control_arm, kept
+from fuzzer.judge.grading import grade_exchange
 from fuzzer.judge.groups import Groups
 from fuzzer.judge.tally import CellTally
 from fuzzer.oracles import ORACLES
 from fuzzer.oracles.context import Batch, ContentIndex, Context
+from fuzzer.oracles.divergence import ALONE
 from fuzzer.plan import Cell, Plan
 
 BlockKey = tuple[str, int]
@@ -28,6 +31,7 @@ class Judge:
         self.cells: dict[str, CellTally] = {cell.key: CellTally(cell) for cell in plan.cells()}
         self.calibrations: dict[str, Calibration] = {}
         self.groups = Groups()
+        self.ability = Ability()
         self.prompts: dict[str, Prompt] = {}
         self.exchanges = 0
         self.lost = 0
@@ -71,6 +75,10 @@ class Judge:
     def closed(self, cell: str, block: int) -> bool:
         """Whether a block is complete."""
         return (cell, block) in self._closed
+
+    def opened(self, cell: str, block: int) -> bool:
+        """Whether anything of an open block was sent."""
+        return (cell, block) in self._open
 
     def calibration(self, key: str) -> Calibration:
         """What calibration under this key has shown so far."""
@@ -122,6 +130,7 @@ class Judge:
                 self.groups.add(finding)
                 if self._sink is not None:
                     self._sink(finding)
+        self._learn(batch, context)
         if block.cell in self.cells:
             measured: dict[Arm, list[Exchange]] = {}
             for exchange in sorted(batch, key=lambda exchange: exchange.sent.index):
@@ -134,6 +143,15 @@ class Judge:
             self.calibration(block.cell).add_block(batch, block.judged_prompts, context)
         self._closed.add(key)
         self._open.pop(key, None)
+
+    def _learn(self, batch: Batch, context: Context) -> None:
+        """What the calibrating arm can do, from probes and from the passes that run one at a time."""
+        arm = control_arm(batch)
+        for exchange in batch:
+            sent = exchange.sent
+            alone = sent.phase == "preflight" or (sent.phase == "calibration" and sent.pass_index == ALONE)
+            if sent.arm == arm and alone:
+                self.ability.add(self.prompts[sent.prompt], right=grade_exchange(exchange, context.grade).good)
 
     def _control(self, cell: Cell) -> dict[tuple[str, int], bool] | None:
         """The level-1 outcomes of this candidate, where there is no reference to pair with."""

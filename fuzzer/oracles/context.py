@@ -57,7 +57,7 @@ class Context:
         return self._grades[exchange.key]
 
     def pair(self, exchange: Exchange) -> Exchange | None:
-        """The other arm's exchange of the same cell, block, phase, pass, index and prompt, if there is one."""
+        """The other arm's exchange of the same cell, block, phase, pass, place and prompt, if there is one."""
         if self._places is None:
             self._places = _by_place(self.batch)
         other = "reference" if exchange.sent.arm == "candidate" else "candidate"
@@ -92,4 +92,5 @@ def _by_place(batch: Iterable[Exchange]) -> dict[_Place, Exchange]:
 
 def _place(exchange: Exchange, arm: str) -> _Place:
     sent = exchange.sent
-    return (sent.cell, sent.block, sent.phase, sent.pass_index, arm, sent.index, sent.prompt)
+    index = sent.index if sent.phase == "measure" else 0  # elsewhere a prompt comes once, and not always at one place
+    return (sent.cell, sent.block, sent.phase, sent.pass_index, arm, index, sent.prompt)

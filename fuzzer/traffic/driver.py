@@ -24,11 +24,15 @@ from fuzzer.wire.params import Params
 
 SAMPLE_SECONDS = 0.25  # how often a server is asked for its running requests during a stage
 TOP_LOGPROBS = 5
+FILLER_TRIES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class StageSpec:
-    """One drive phase on one endpoint; ``key`` is the same for the same plan and seed."""
+    """One drive phase on one endpoint; ``key`` is the same for the same plan and seed.
+
+    ``part`` numbers the stages of a pass that comes in several; ``max_tokens`` None means the plan's.
+    """
 
     cell: str
     arm: Arm
@@ -37,12 +41,15 @@ class StageSpec:
     concurrency: int
     releases: tuple[Release, ...]
     pass_index: int = 0
+    part: int = 0
     logprobs: bool = False
+    max_tokens: int | None = None
 
     @property
     def key(self) -> str:
         """The identity of the stage in its run."""
-        return f"{self.cell}#{self.block}/{self.phase}{self.pass_index}/{self.arm}"
+        part = f".{self.part}" if self.part else ""
+        return f"{self.cell}#{self.block}/{self.phase}{self.pass_index}{part}/{self.arm}"
 
 
 @dataclass(slots=True)
@@ -57,9 +64,16 @@ class Line:
 class Prompts:
     """Where the driver takes prompts by id, and fresh filler; each is recorded at its first use."""
 
-    def __init__(self, find: Callable[[str], Prompt], filler: Callable[[int], Prompt], memo: Memo) -> None:
+    def __init__(
+        self,
+        find: Callable[[str], Prompt],
+        filler: Callable[[int], Prompt],
+        memo: Memo,
+        hopeless: Callable[[Prompt], bool] = lambda _: False,
+    ) -> None:
         self._find = find
         self._filler = filler
+        self._hopeless = hopeless
         self._known = memo.prompts
         self._fillers = memo.fillers
 
@@ -72,9 +86,12 @@ class Prompts:
         return prompt
 
     def fresh_filler(self, record: Callable[[AnyRecord], None]) -> Prompt:
-        """A filler prompt that this run has not used."""
-        prompt = self._filler(self._fillers)
-        self._fillers += 1
+        """A filler prompt that this run has not used, of a kind that the model can do: a runaway would outlast all."""
+        for _ in range(FILLER_TRIES):
+            prompt = self._filler(self._fillers)
+            self._fillers += 1
+            if not self._hopeless(prompt):
+                break
         record(prompt)
         return prompt
 
@@ -225,7 +242,7 @@ class _StageRun:
 
     def _params(self, job: _Job) -> Params:
         return Params(
-            max_tokens=self.sampling.tokens,
+            max_tokens=self.spec.max_tokens or self.sampling.tokens,
             stream=self.sampling.stream,
             logprobs=TOP_LOGPROBS if self.spec.logprobs else 0,
             cache=self.sampling.cache,
@@ -254,7 +271,7 @@ class _StageRun:
             cache=self.sampling.cache,
             stream=self.sampling.stream,
             logprobs=self.spec.logprobs,
-            max_tokens=self.sampling.tokens,
+            max_tokens=self.spec.max_tokens or self.sampling.tokens,
             sent_ns=now,
             in_flight=flight.at_send,
         )

@@ -1,0 +1,147 @@
+"""The calibration phase: finds prompts that may be judged, at the level where they will be.
+
+Both arms get the same passes in the same order, so that exposure stays equal. What is decided here follows from closed
+blocks and from replies that the history holds, so that a resumed run takes the same way again.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fuzzer.history.records import AnyRecord, Arm, Block, Exchange
+from fuzzer.judge import Judge
+from fuzzer.judge.ability import Ability
+from fuzzer.judge.calibration import Calibration, calibration_key
+from fuzzer.judge.grading import grade_exchange
+from fuzzer.oracles.divergence import ALONE
+from fuzzer.plan import Endpoint, Plan
+from fuzzer.prompts.pool import PromptPool
+from fuzzer.traffic.driver import Driver, Line, StageSpec
+from fuzzer.traffic.schedules import Release
+
+CHUNK = 16  # prompts tried alone before the choice of the next ones is thought over
+BARREN = 4  # calibration blocks in a row that keep nothing end the search
+SKIP_LIMIT = 500  # so many prompts of hopeless kinds in a row: nothing else is left in the mix
+SURVIVAL = 0.95  # of the prompts that are right alone, about so many are right at N too
+
+
+class Exhausted(Exception):  # noqa: N818 - it is a way out of a loop, not an error of the run
+    """No more prompts can be calibrated: the corpus is used up, or the model answers too few of them."""
+
+
+@dataclass(slots=True)
+class Calibrator:
+    """Calibrates for one candidate. ``lines`` holds an endpoint an arm; without a reference there is one arm."""
+
+    plan: Plan
+    candidate: Endpoint
+    lines: dict[Arm, Line]
+    driver: Driver
+    judge: Judge
+    pool: PromptPool
+    record: Callable[[AnyRecord], None]
+
+    async def ready(self, concurrency: int, upto: int) -> list[str]:
+        """At least ``upto`` prompts that may be judged at this level, in the order of the pool.
+
+        Without a reference everything is calibrated alone. Raises Exhausted.
+        """
+        level = concurrency if self.plan.references else 1
+        calibration = self.judge.calibration(calibration_key(self.candidate.name, self.candidate.lm_head, level))
+        while len(calibration.ready) < upto:
+            block = calibration.blocks
+            able = await self._alone(calibration, math.ceil((upto - len(calibration.ready)) / SURVIVAL))
+            if not able and not self.judge.opened(calibration.key, block):
+                raise Exhausted(self._why_no_prompts(calibration.cursor))
+            await self._passes(calibration, level, able)
+            self.record(
+                Block(cell=calibration.key, block=block, judged_prompts=self.judge.keep(calibration.key, block))
+            )
+            if calibration.barren >= BARREN:
+                raise Exhausted(self._why_no_prompts(calibration.cursor))
+        return calibration.ready
+
+    async def _alone(self, calibration: Calibration, target: int) -> list[str]:
+        """Try prompts one at a time, in chunks, until ``target`` are right; kinds shown to be hopeless are left out."""
+        arm: Arm = "reference" if "reference" in self.lines else "candidate"
+        ability = self.judge.ability.copy()
+        cursor = calibration.cursor
+        able: list[str] = []
+        part = 0
+        while len(able) < target and part <= 4 * math.ceil(target / CHUNK):
+            batch, cursor = self._choose(cursor, ability, min(target - len(able), CHUNK))
+            if not batch:
+                break
+            exchanges = await self._pass(calibration, arm, ALONE, 1, batch, part=part)
+            good = self._good(exchanges)
+            for exchange in exchanges:
+                ability.add(self.judge.prompts[exchange.sent.prompt], right=exchange.sent.prompt in good)
+            able.extend(prompt for prompt in batch if prompt in good)
+            part += 1
+        return able
+
+    def _choose(self, cursor: int, ability: Ability, count: int) -> tuple[list[str], int]:
+        """The next prompts of the pool of kinds that the model can do, and where to look on."""
+        batch: list[str] = []
+        skipped = 0
+        while len(batch) < count and skipped < SKIP_LIMIT and not self._used_up(cursor):
+            prompt = self.pool.prompt(cursor)
+            cursor += 1
+            if ability.hopeless(prompt):
+                skipped += 1
+            else:
+                batch.append(prompt.id)
+                skipped = 0
+        return batch, cursor
+
+    def _used_up(self, cursor: int) -> bool:
+        return self.pool.size is not None and cursor >= self.pool.size
+
+    def _why_no_prompts(self, cursor: int) -> str:
+        if self._used_up(cursor):
+            return f"the corpus is used up: all of its {self.pool.size} prompts were tried"
+        return "the model can do too few of these prompts: try easier families (specfuzz families)"
+
+    async def _passes(self, calibration: Calibration, level: int, able: Sequence[str]) -> None:
+        """The other arm alone, then both twice at N, in different orders; without a reference once more alone."""
+        if "reference" not in self.lines:
+            await self._pass(calibration, "candidate", 0, 1, able)
+            return
+        shuffled = list(able)
+        random.Random(f"{self.plan.seed}/{calibration.key}/{calibration.blocks}").shuffle(shuffled)
+        await self._pass(calibration, "candidate", ALONE, 1, able)
+        await self._pass(calibration, "candidate", 0, level, able)
+        await self._pass(calibration, "reference", 0, level, able)
+        await self._pass(calibration, "reference", 1, level, shuffled)
+        await self._pass(calibration, "candidate", 1, level, shuffled)
+
+    def _good(self, exchanges: Sequence[Exchange]) -> set[str]:
+        context = self.judge.context(tuple(exchanges))
+        return {exchange.sent.prompt for exchange in exchanges if grade_exchange(exchange, context.grade).good}
+
+    async def _pass(
+        self,
+        calibration: Calibration,
+        arm: Arm,
+        pass_index: int,
+        concurrency: int,
+        prompts: Sequence[str],
+        part: int = 0,
+    ) -> list[Exchange]:
+        if not prompts:
+            return []
+        spec = StageSpec(
+            cell=calibration.key,
+            arm=arm,
+            phase="calibration",
+            block=calibration.blocks,
+            pass_index=pass_index,
+            part=part,
+            concurrency=concurrency,
+            releases=(Release(concurrency, tuple(prompts), keep_full=True),),
+            logprobs=True,
+        )
+        return await self.driver.drive(spec, self.lines[arm])
