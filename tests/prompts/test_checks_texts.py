@@ -109,7 +109,7 @@ NESTED = (
     '{"size":' + "[" * 900 + "]" * 900 + "}",
     '{"size":' + "9" * 50_000 + "}",
     '{"size":NaN, "name":-1e999}',
-    '{"a":[{"a":[' * 300 + "1," * 30_000,
+    '{"a":[{"a":[' * 300 + "1," * 10_000,
 )
 
 
@@ -117,5 +117,5 @@ NESTED = (
 def test_hostile_replies_are_judged_in_linear_time(kind: tuple[Any, Any]) -> None:
     prompt = make(*kind, 1)
     repeated = [*HOSTILE, prompt.answer, f"{prompt.answer} or ", f"{prompt.spec['value']}, ", prompt.answer[:-1]]
-    for text in (*(piece * (60_000 // len(piece)) for piece in repeated), *NESTED):
+    for text in (*(piece * (20_000 // len(piece)) for piece in repeated), *NESTED):
         assert check(prompt, text, finish_reason="length").value in ("right", "verbose", "wrong", "none")
