@@ -1,5 +1,5 @@
 """``python -m fuzzer.sim``: a simulated engine whose configuration comes as one JSON line on standard input."""
 
-from fuzzer.sim.process import run_child
+from fuzzer.sim.process import main
 
-run_child()
+main()

@@ -11,13 +11,11 @@ engine made. Spared requests stream without delay. A stale answer never reaches 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import random
-import socket
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -31,9 +29,10 @@ from starlette.routing import Mount
 from starlette.types import Receive, Scope, Send
 
 from fuzzer.errors import UsageError
-from fuzzer.sim.child import ChildServer, announce, claim_stdout, end_with_parent
+from fuzzer.sim.child import Announce, ChildServer, serve_parent
 from fuzzer.sim.gateway_faults import GATEWAY_FAULTS, MANGLERS, Draw, Reply
 from fuzzer.sim.gateway_relay import BROKEN, Upstream, deliver, pass_on, whole
+from fuzzer.sim.listening import listen
 
 _REMEMBERED = 64  # finished replies that a stale answer is drawn from
 _BOOT_TIMEOUT = 60.0
@@ -269,15 +268,10 @@ def build_app(config: GatewayConfig) -> Starlette:
     return Starlette(routes=[Mount("/", app=gateway)], lifespan=gateway.lifespan)
 
 
-def serve(config: GatewayConfig, announce: Callable[[str], None]) -> None:
+def serve(config: GatewayConfig, announce: Announce) -> None:
     """Serve until interrupted; ``announce`` is told the address as soon as connections are taken."""
-    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
-    try:
-        listener = socket.create_server((config.host, config.port), family=family, backlog=2048)
-    except OSError as error:
-        raise UsageError(f"cannot listen on {config.host} port {config.port}: {error.strerror or error}") from error
-    host = f"[{config.host}]" if family == socket.AF_INET6 else config.host
-    announce(f"http://{host}:{listener.getsockname()[1]}")
+    listener, url = listen(config.host, config.port)
+    announce(url)
     options = uvicorn.Config(
         build_app(config),
         ws="none",
@@ -288,24 +282,20 @@ def serve(config: GatewayConfig, announce: Callable[[str], None]) -> None:
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=1,
     )
-    uvicorn.Server(options).run(sockets=[listener])
+    with listener:
+        uvicorn.Server(options).run(sockets=[listener])
 
 
 class GatewayServer(ChildServer):
     """A gateway in a child process; an async context manager with the address in ``url``."""
 
     def __init__(self, config: GatewayConfig) -> None:
-        super().__init__("fuzzer.sim.gateway", asdict(config), boot_timeout=_BOOT_TIMEOUT)
+        super().__init__("fuzzer.sim.gateway", json.dumps(asdict(config)), boot_timeout=_BOOT_TIMEOUT)
 
 
 def main() -> None:
-    """Run a gateway for a parent process: configuration in, one JSON line with the address out."""
-    parser = argparse.ArgumentParser(prog="python -m fuzzer.sim.gateway")
-    parser.add_argument("--config-json", required=True)
-    config = GatewayConfig(**json.loads(parser.parse_args().config_json))
-    channel = claim_stdout()
-    end_with_parent()
-    serve(config, lambda url: announce(channel, url))
+    """Run a gateway for a parent process."""
+    serve_parent(lambda told, announce: serve(GatewayConfig(**json.loads(told)), announce))
 
 
 if __name__ == "__main__":

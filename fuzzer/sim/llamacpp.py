@@ -8,7 +8,6 @@ The parent never loads the native library::
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import json
 import os
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
 from fuzzer.errors import UnavailableError, UsageError
-from fuzzer.sim.child import ChildServer, announce, claim_stdout, end_with_parent
+from fuzzer.sim.child import Announce, ChildServer, serve_parent
 
 if TYPE_CHECKING:
     from xllamacpp import CommonParams, Server
@@ -58,9 +57,8 @@ class LlamaServer(ChildServer):
     """llama.cpp in a child process; an async context manager with the address in ``url``."""
 
     def __init__(self, config: LlamaConfig) -> None:
-        super().__init__(
-            "fuzzer.sim.llamacpp", asdict(config) | {"model": str(config.model)}, boot_timeout=_BOOT_TIMEOUT
-        )
+        told = json.dumps(asdict(config) | {"model": str(config.model)})
+        super().__init__("fuzzer.sim.llamacpp", told, boot_timeout=_BOOT_TIMEOUT)
 
     async def __aenter__(self) -> Self:
         if importlib.util.find_spec("xllamacpp") is None:
@@ -97,19 +95,18 @@ def _boot(config: LlamaConfig) -> Server:
         raise SystemExit(f"llama.cpp: {error}") from error
 
 
-def main() -> None:
-    """Run a llama.cpp server for a parent process: configuration in, one JSON line with the address out."""
-    parser = argparse.ArgumentParser(prog="python -m fuzzer.sim.llamacpp")
-    parser.add_argument("--config-json", required=True)
-    config = LlamaConfig(**json.loads(parser.parse_args().config_json))
-    channel = claim_stdout()
-    end_with_parent()
-    server = _boot(config)
+def _serve(told: str, announce: Announce) -> None:
+    server = _boot(LlamaConfig(**json.loads(told)))
     try:
-        announce(channel, server.listening_address)
+        announce(server.listening_address)
         threading.Event().wait()
     finally:
         os._exit(1)  # a normal exit can hang while requests are in flight
+
+
+def main() -> None:
+    """Run a llama.cpp server for a parent process."""
+    serve_parent(_serve)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from fuzzer.errors import UsageError
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.engine import Engine, Request
+from fuzzer.sim.listening import listen
 from fuzzer.sim.metrics import CONTENT_TYPE, exposition
 from fuzzer.sim.reply import Replies, system_fingerprint
 from fuzzer.sim.request import BadRequestError, ChatRequest, parse_chat
@@ -28,7 +28,6 @@ from fuzzer.sim.sequence import Emission
 
 _JSON = [(b"content-type", b"application/json")]
 _EVENTS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
-_BACKLOG = 1024
 _CRASH = BadRequestError("EngineCore encountered an issue.", 500, "InternalServerError")
 
 
@@ -207,24 +206,8 @@ class _Guest(_Server):
         yield
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)[
-        0
-    ]
-    listener = socket.socket(family, kind, proto)  # asyncio turns Nagle's delays off only where the protocol is named
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(_BACKLOG)
-    except OSError as error:
-        listener.close()
-        raise UsageError(f"cannot listen on {host} port {port}: {error.strerror}; port 0 takes a free one") from error
-    return listener
-
-
 def _prepare(kind: type[_S], config: SimConfig, announce: Callable[[str], None]) -> tuple[_S, socket.socket]:
-    listener = _listen(config.host, config.port)
-    url = f"http://{config.host}:{listener.getsockname()[1]}"
+    listener, url = listen(config.host, config.port)
     settings = uvicorn.Config(
         build_app(config),
         log_config=None,

@@ -445,3 +445,16 @@ def test_a_taken_port_is_a_usage_error() -> None:
         config = GatewayConfig("http://127.0.0.1:9", port=taken.getsockname()[1])
         with pytest.raises(UsageError, match="cannot listen"):
             serve(config, print)
+
+
+def test_its_connections_are_of_a_named_protocol_so_that_asyncio_sends_without_delay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    protocols: list[int] = []
+
+    def run(_server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        protocols.extend(listener.proto for listener in sockets)
+
+    monkeypatch.setattr(uvicorn.Server, "run", run)
+    serve(GatewayConfig("http://127.0.0.1:9"), print)
+    assert protocols == [socket.IPPROTO_TCP]

@@ -137,6 +137,7 @@ async def test_a_failing_boot_shows_what_llama_cpp_said(torn: Path) -> None:
 async def test_the_server_ends_at_once_with_requests_in_flight(model: Path) -> None:
     async with anyio.create_task_group() as tasks:
         async with LlamaServer(LlamaConfig(model)) as server, httpx.AsyncClient(base_url=server.url) as http:
+            assert server.pid is not None
             watch = os.pidfd_open(server.pid)
             tasks.start_soon(_broken_off, server.url)
             while not (await _counters(http))["llamacpp:requests_processing"]:

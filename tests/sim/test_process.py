@@ -62,12 +62,12 @@ async def test_a_child_serves_and_ends_with_its_context() -> None:
         await gone(pid)
 
 
-async def test_a_taken_port_is_reported(capfd: pytest.CaptureFixture[str]) -> None:
+async def test_a_taken_port_is_reported() -> None:
     async with SimServer(SimConfig()) as first:
         port = int(first.url.rpartition(":")[2])
-        with pytest.raises(UnavailableError, match="did not start"):
+        with pytest.raises(UnavailableError, match="did not start") as failure:
             await SimServer(SimConfig(port=port)).__aenter__()
-    assert capfd.readouterr().err.startswith(f"cannot listen on 127.0.0.1 port {port}")
+    assert str(failure.value).splitlines()[1].strip().startswith(f"cannot listen on 127.0.0.1 port {port}")
 
 
 async def test_no_orphan_is_left_when_the_parent_is_killed() -> None:
