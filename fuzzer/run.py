@@ -259,7 +259,7 @@ class _Session:
         self.emit(PreflightDone(preflight, describe(plan, speed)))
 
     def _driver(self) -> Driver:
-        prompts = Prompts(self._find, self.pool.filler, self.memo, lambda prompt: self.judge.ability.hopeless(prompt))
+        prompts = Prompts(self._find, self.pool.filler, self.memo, lambda prompt: self.judge.ability.unproven(prompt))
         return Driver(
             record=self.record,
             emit=self.emit,

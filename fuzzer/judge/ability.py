@@ -28,3 +28,8 @@ class Ability:
         """Whether its kind has shown to be too hard: none of 3 right, or under a quarter of 8 or more."""
         tried, hits = self._counts.get((prompt.family, prompt.level), (0, 0))
         return (hits == 0 and tried >= TRIES) or (tried >= LATE_TRIES and hits < LATE_SHARE * tried)
+
+    def unproven(self, prompt: Prompt) -> bool:
+        """Whether no prompt of its kind came out right yet, though others did: no kind for mere filler."""
+        _, hits = self._counts.get((prompt.family, prompt.level), (0, 0))
+        return hits == 0 and any(right for _, right in self._counts.values())

@@ -69,11 +69,11 @@ class Prompts:
         find: Callable[[str], Prompt],
         filler: Callable[[int], Prompt],
         memo: Memo,
-        hopeless: Callable[[Prompt], bool] = lambda _: False,
+        unfit: Callable[[Prompt], bool] = lambda _: False,
     ) -> None:
         self._find = find
         self._filler = filler
-        self._hopeless = hopeless
+        self._unfit = unfit
         self._known = memo.prompts
         self._fillers = memo.fillers
 
@@ -90,7 +90,7 @@ class Prompts:
         for _ in range(FILLER_TRIES):
             prompt = self._filler(self._fillers)
             self._fillers += 1
-            if not self._hopeless(prompt):
+            if not self._unfit(prompt):
                 break
         record(prompt)
         return prompt
