@@ -9,3 +9,11 @@ import pytest
 def anyio_backend() -> str:
     """All async tests run on asyncio, which httpx-aiohttp's transport needs."""
     return "asyncio"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The real engine's tests run first and in one worker: they take longest, and must not share a core."""
+    for item in items:
+        if item.get_closest_marker("real_engine"):
+            item.add_marker(pytest.mark.xdist_group("real-engine"))
+    items.sort(key=lambda item: item.get_closest_marker("real_engine") is None)
