@@ -20,6 +20,8 @@ from fuzzer.summary import Reason
 from fuzzer.traffic.driver import Driver, Line, StageSpec
 from fuzzer.traffic.schedules import prompts_in_block, releases
 
+ENDLESS = 3  # times the judged answers that a cell may take: so many prompts without them end it
+
 
 @dataclass(slots=True)
 class CandidateRun:
@@ -43,17 +45,23 @@ class CandidateRun:
         for cell in self.plan.cells():
             if cell.candidate != self.candidate.name or cell.key in self.not_run:
                 continue
-            if self.out_of_time():
+            if self.judge.cells[cell.key].blocks == 0 and self.out_of_time():
                 self.not_run[cell.key] = "the budget was used up before this cell"
                 continue
             await self._cell(cell)
 
     async def _cell(self, cell: Cell) -> None:
         if cell.role == "control" and not self.plan.references:
-            await self._extend_control(self.plan.policy.control_requests)
+            try:
+                await self._extend_control(self.plan.policy.control_requests)
+            except Exhausted as error:
+                self._note("too-few-judged", cell, str(error))
             return
         tally = self.judge.cells[cell.key]
         while not settled(self.judge, cell, self.waived):
+            if tally.prompts >= ENDLESS * cap(self.plan, cell):
+                self._note("too-few-judged", cell, "most answers could not be judged on either side")
+                break
             if self.out_of_time():
                 self._note("budget", cell, "the budget was used up before the cell was decided")
                 break

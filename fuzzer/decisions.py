@@ -12,16 +12,19 @@ from dataclasses import dataclass, field
 from fuzzer.judge import Judge
 from fuzzer.judge.calibration import calibration_key
 from fuzzer.judge.groups import Group
+from fuzzer.judge.tally import ArmTally, CellTally
 from fuzzer.oracles.health import collapsed
 from fuzzer.plan import SEQUENTIAL_CAP, Cell, Endpoint, Plan, Policy
 from fuzzer.stats import Sprt, clopper_pearson_lower, clopper_pearson_upper, holm, mcnemar, requests_needed
-from fuzzer.summary import CellStatus, NoiseFloor, Reason
+from fuzzer.summary import CellStatus, NoiseFloor, Reason, ReasonCode
 
 SIGNIFICANT = 0.01  # the policy's p-value for everything but the rate itself
 SHARE_AT_N = 0.99
 SHARED_SERVICE_SHARE = 0.05
 FILLED_SHARE = 0.75  # of N running, as the server tells; under it the batch never filled
-FILLED_SAMPLES = 10
+FILLED_SAMPLES = {True: 5, False: 10}  # least samples in a closed loop, and between barriers, where it drains
+DRAFTING_SHARE = 0.25  # of the control's draft tokens per output token: under it drafting is off at N
+DRAFTING_LEAST = 0.01  # draft tokens per output token, where there is no control to compare with
 BREAKING_KINDS = ("bleed", "corruption", "self-consistency")
 
 
@@ -113,41 +116,67 @@ def confounded(plan: Plan, candidate: Endpoint) -> str:
     return ""
 
 
+def _untold(floor: NoiseFloor) -> str:
+    """Why divergence says nothing although the heads agree, or nothing."""
+    if floor.n == 0 and floor.unmatched:
+        return "no matched pair: the two sides had seen the prompts unequally often"
+    if floor.candidate and floor.untriaged == floor.candidate:
+        return "untriaged: neither side gave log-probabilities where the outputs part"
+    return ""
+
+
 def decide(
     judge: Judge,
     floors: Mapping[str, NoiseFloor],
     not_run: Mapping[str, str],
     waived: frozenset[str],
     notes: Mapping[str, Reason],
+    *,
+    final: bool = True,
 ) -> dict[str, CellDecision]:
-    """Decide every cell.
+    """Decide every cell; a run that is not ``final`` (interrupted, killed) decides no fixed-size cell by half of it.
 
     ``floors`` maps a cell's key to the noise floor at its level, ``not_run`` to why it was left out, ``notes`` to why
     it ended before it was settled.
     """
     plan = judge.plan
     decisions = {cell.key: CellDecision(floor=floors.get(cell.key)) for cell in plan.cells()}
-    gated = [cell for cell in plan.gated if cell.key not in not_run and judge.cells[cell.key].blocks]
+    gated = [cell for cell in plan.gated if judge.cells[cell.key].blocks and (final or _complete(judge, cell))]
     _paired(judge, gated, decisions)
     _divergence(plan, gated, decisions)
     for cell in plan.cells():
         decision = decisions[cell.key]
-        if cell.key in not_run or not judge.cells[cell.key].blocks:
+        if not judge.cells[cell.key].blocks:
             decision.status = "not-run"
             if cell.role == "gated":
                 decision.opens.append(_unmeasured(cell, not_run, notes))
             continue
         _findings(judge, cell, decision, waived)
         if cell.role == "gated":
-            _rate(judge, cell, decision)
-            if cell.key in notes and any(reason.code in ("bound-open", "too-few-judged") for reason in decision.opens):
-                decision.opens.append(notes[cell.key])
+            if final or _complete(judge, cell):
+                _rate(judge, cell, decision)
+            _unfinished(judge, cell, decision, notes)
             _collapse(judge, cell, decision)
             _vacuity(judge, cell, decision)
             decision.status = _status(decision)
         else:
             decision.status = "fail" if decision.fails else "informational"
     return decisions
+
+
+def _complete(judge: Judge, cell: Cell) -> bool:
+    """Whether a cell may be decided at any block (sequential), or has all the answers that were asked for."""
+    return judge.plan.policy.sequential or judge.cells[cell.key].n >= wanted(judge.plan, cell)
+
+
+def _unfinished(judge: Judge, cell: Cell, decision: CellDecision, notes: Mapping[str, Reason]) -> None:
+    """A gated cell that ended before it had what was asked for passes nothing."""
+    if cell.key in notes:
+        decision.opens.append(notes[cell.key])
+    elif not _complete(judge, cell):
+        tally = judge.cells[cell.key]
+        text = f"only {tally.n} of the {wanted(judge.plan, cell)} judged answers asked for were measured"
+        decision.opens.append(Reason(code="too-few-judged", cell=cell.key, message=text))
 
 
 def _unmeasured(cell: Cell, not_run: Mapping[str, str], notes: Mapping[str, Reason]) -> Reason:
@@ -205,7 +234,7 @@ def _divergence(plan: Plan, gated: Sequence[Cell], decisions: dict[str, CellDeci
     for cell in gated:
         floor = decisions[cell.key].floor
         if floor is not None and cell.concurrency > 1:
-            note = confounded(plan, plan.endpoint("candidate", cell.candidate))
+            note = confounded(plan, plan.endpoint("candidate", cell.candidate)) or _untold(floor)
             decisions[cell.key].floor = floor.model_copy(update={"judged": not note, "note": note})
             if not note:
                 levels.setdefault((cell.candidate, cell.concurrency), []).append(cell)
@@ -220,11 +249,11 @@ def _divergence(plan: Plan, gated: Sequence[Cell], decisions: dict[str, CellDeci
             if floor is not None:
                 decisions[member.key].floor = floor.model_copy(update={"p": p, "p_adjusted": adjusted})
         b, c = discordant(cell)
-        if adjusted < SIGNIFICANT:
-            decisions[cell.key].fails.append(
+        for member in levels[cell.candidate, cell.concurrency] if adjusted < SIGNIFICANT else ():
+            decisions[member.key].fails.append(
                 Reason(
                     code="material-divergence",
-                    cell=cell.key,
+                    cell=member.key,
                     message=f"material divergence beyond the noise floor: {b} prompts only against the candidate, {c} "
                     f"only reference against itself (Holm-adjusted p = {adjusted:.2g})",
                 )
@@ -275,15 +304,15 @@ def _open_reason(policy: Policy, cell: Cell, k: int, n: int, upper: float, unit:
     return Reason(code="bound-open", cell=cell.key, message=text)
 
 
+def _control(judge: Judge, cell: Cell) -> ArmTally | None:
+    for tally in judge.cells.values():
+        if tally.cell.candidate == cell.candidate and tally.cell.concurrency == 1 and tally.cell.key != cell.key:
+            return tally.candidate
+    return None
+
+
 def _collapse(judge: Judge, cell: Cell, decision: CellDecision) -> None:
-    control = next(
-        (
-            tally.candidate
-            for tally in judge.cells.values()
-            if tally.cell.candidate == cell.candidate and tally.cell.concurrency == 1 and tally.cell.key != cell.key
-        ),
-        None,
-    )
+    control = _control(judge, cell)
     if control is None:
         return
     ours = judge.cells[cell.key].candidate
@@ -293,38 +322,58 @@ def _collapse(judge: Judge, cell: Cell, decision: CellDecision) -> None:
 
 
 def _vacuity(judge: Judge, cell: Cell, decision: CellDecision) -> None:
-    tally, policy = judge.cells[cell.key], judge.plan.policy
-    if policy.require_speculation and tally.candidate.drafted <= 0:
-        decision.opens.append(
-            Reason(
-                code="no-speculation",
-                cell=cell.key,
-                message="drafting was not seen here: neither the engine's metrics nor its replies tell of one draft "
-                "token (if this engine cannot tell, use --no-require-speculation)",
-            )
-        )
+    tally = judge.cells[cell.key]
+    opens: list[tuple[ReasonCode, str]] = []
+    if judge.plan.policy.require_speculation:
+        opens.append(("no-speculation", _not_drafting(judge, cell)))
     arms = (tally.candidate, tally.reference) if judge.plan.references else (tally.candidate,)
     for name, arm in zip(("candidate", "reference"), arms, strict=False):
         if arm.restarted:
-            text = f"the {name}'s counters went backwards: its server was restarted during the cell"
-            decision.opens.append(Reason(code="restarted", cell=cell.key, message=text))
-        running = arm.running if cell.schedule == "closed-loop" else ()
-        text = _not_reached(arm.shares, running, cell.concurrency, name)
-        if text:
-            decision.opens.append(Reason(code="concurrency-not-reached", cell=cell.key, message=text))
-    pairs = tally.reference.counts["sent"]
-    if pairs and tally.service_shared / pairs > SHARED_SERVICE_SHARE:
-        text = f"{tally.service_shared} of {pairs} requests failed in service on both sides"
-        decision.opens.append(Reason(code="shared-service-failures", cell=cell.key, message=text))
+            opens.append(("restarted", f"the {name}'s counters went backwards: its server was restarted in mid-run"))
+        opens.append(("concurrency-not-reached", _not_reached(arm, cell, name)))
+    opens.extend(_reference_unfit(tally))
+    decision.opens.extend(Reason(code=code, cell=cell.key, message=text) for code, text in opens if text)
 
 
-def _not_reached(shares: Sequence[float], running: Sequence[float], concurrency: int, name: str) -> str:
-    share = sum(shares) / len(shares) if shares else 0.0
-    if share < SHARE_AT_N:
-        return f"{concurrency} in flight at the {name} for only {share:.1%} of the time (99 % is asked for)"
-    if len(running) >= FILLED_SAMPLES and max(running) < FILLED_SHARE * concurrency:
+def _not_drafting(judge: Judge, cell: Cell) -> str:
+    ours, control = judge.cells[cell.key].candidate, _control(judge, cell)
+    if ours.drafted <= 0:
         return (
-            f"the {name} never ran more than {max(running):.0f} requests at once with {concurrency} in flight: "
-            f"its batch limit is too small"
+            "drafting was not seen here: neither the engine's metrics nor its replies tell of one draft token "
+            "(if this engine cannot tell, use --no-require-speculation)"
+        )
+    now, alone = ours.drafted_per_token, control.drafted_per_token if control else None
+    if now is None:
+        return ""
+    if alone and now < DRAFTING_SHARE * alone:
+        return f"hardly any drafting here: {now:.2f} draft tokens per output token, {alone:.2f} at concurrency 1"
+    return f"hardly any drafting here: {now:.3f} draft tokens per output token" if now < DRAFTING_LEAST else ""
+
+
+def _reference_unfit(tally: CellTally) -> list[tuple[ReasonCode, str]]:
+    """What makes the reference's side of a cell no measure for the candidate."""
+    sent, errors = tally.reference.counts["sent"], tally.reference.counts["error"]
+    found: list[tuple[ReasonCode, str]] = []
+    if sent and tally.service_shared / sent > SHARED_SERVICE_SHARE:
+        found.append(
+            ("shared-service-failures", f"{tally.service_shared} of {sent} requests failed in service on both sides")
+        )
+    elif sent and errors / sent > SHARED_SERVICE_SHARE:
+        found.append(("reference-faulty", f"{errors} of {sent} requests failed in service on the reference"))
+    if tally.reference.drafted > 0:
+        found.append(("not-comparable", "the reference drafts itself: it serves with speculation"))
+    return found
+
+
+def _not_reached(arm: ArmTally, cell: Cell, name: str) -> str:
+    share = sum(arm.shares) / len(arm.shares) if arm.shares else 0.0
+    if share < SHARE_AT_N:
+        return f"{cell.concurrency} in flight at the {name} for only {share:.1%} of the time (99 % is asked for)"
+    steady = cell.schedule == "closed-loop"
+    filled = (FILLED_SHARE if steady else FILLED_SHARE * 2 / 3) * cell.concurrency
+    if len(arm.running) >= FILLED_SAMPLES[steady] and max(arm.running) < filled:
+        return (
+            f"the {name} never ran more than {max(arm.running):.0f} requests at once with {cell.concurrency} in "
+            f"flight: its batch limit is too small"
         )
     return ""

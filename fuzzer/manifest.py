@@ -20,7 +20,7 @@ class Manifest(BaseModel):
     """The plan, the versions and who stood at each end.
 
     ``not_run`` maps a cell that the budget cut to the reason, ``notes`` a cell that ended undecided; ``stopped`` holds
-    what kept the run from starting, and ``interrupted`` whether it was cut short.
+    what kept the run from starting. ``interrupted`` is true until a proper end, so that a killed run says so.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -44,6 +44,7 @@ KEYS = {
     "redact_content",
 }
 HEADS = ("fp32", "bf16", "fp16", "fp8", "nvfp4", "w4a16")
+ALIASES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 
@@ -153,7 +154,7 @@ def _heads(options: Options) -> dict[str, str]:
             raise UsageError(
                 f"--lm-head: {text!r} names no precision; write NAME=PRECISION, PRECISION e.g. {', '.join(HEADS)}"
             )
-        heads[name] = precision.lower()
+        heads[name] = ALIASES.get(precision.lower(), precision.lower())
     return heads
 
 

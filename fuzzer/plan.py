@@ -153,6 +153,8 @@ class Plan(_Model):
             raise ValueError("a concurrency is given twice; write for example --concurrency 1,8")
         if len(set(self.schedules)) != len(self.schedules):
             raise ValueError("a schedule is given twice; write for example --schedule closed-loop,burst-solo")
+        if any(candidate.name == "reference" for candidate in self.candidates):
+            raise ValueError("a candidate cannot be called 'reference'; name it otherwise: --candidate NAME=URL")
         for candidate in self.candidates:
             if self.references and self.reference_of(candidate.name) is None:
                 raise ValueError(
@@ -176,15 +178,14 @@ class Plan(_Model):
         return reference
 
     def cells(self) -> tuple[Cell, ...]:
-        """All cells, the control (concurrency 1) of each candidate first; it is gated if 1 is the only level."""
+        """All cells, each candidate's control (concurrency 1, always) first; it is gated if 1 is the only level."""
         return tuple(self._cells())
 
     def _cells(self) -> Iterator[Cell]:
         levels = sorted(set(self.concurrency))
         for candidate in self.candidates:
-            if 1 in levels or not self.references:
-                role: Role = "gated" if levels == [1] else "control"
-                yield Cell(candidate=candidate.name, lm_head=candidate.lm_head, concurrency=1,
+            role: Role = "gated" if levels == [1] else "control"
+            yield Cell(candidate=candidate.name, lm_head=candidate.lm_head, concurrency=1,
                            schedule="closed-loop", role=role)  # fmt: skip
             for level in levels:
                 for schedule in self.schedules if level > 1 else ():

@@ -82,17 +82,35 @@ def compare_ends(plan: Plan, ends: Sequence[End]) -> tuple[list[Reason], list[st
     for end in ends:
         slots = end.identity.slots
         if slots is not None and slots < max(plan.concurrency):
-            warnings.append(f"{end.endpoint.name} has {slots} slots for a concurrency of {max(plan.concurrency)}")
+            text = f"{end.endpoint.name} has {slots} slots: no concurrency of {max(plan.concurrency)} can be reached"
+            blocking.append(Reason(code="concurrency-not-reached", message=text))
         warnings.extend(f"{end.endpoint.name}: {text}" for text in end.identity.warnings)
         if end.dropped:
             warnings.append(f"{end.endpoint.name} refuses {', '.join(end.dropped)}: left out of every request")
     return blocking, warnings
 
 
+def changed_ends(before: Sequence[EndpointSummary], now: Sequence[EndpointSummary]) -> list[Reason]:
+    """What is not as it was when the run began, if it had begun: a run on two different servers says nothing."""
+    old = {(end.role, end.name): end for end in before}
+    reasons = []
+    for end in now:
+        then = old.get((end.role, end.name))
+        if then is not None and then != end:
+            fields = [name for name in EndpointSummary.model_fields if getattr(then, name) != getattr(end, name)]
+            was = ", ".join(f"{name} was {getattr(then, name)} and is {getattr(end, name)}" for name in fields)
+            text = f"{end.role} {end.name} is not what it was when the run began ({was}): start a new run"
+            reasons.append(Reason(code="not-comparable", message=text))
+    return reasons
+
+
 async def probe(
-    plan: Plan, ends: Sequence[End], driver: Driver, pool: PromptPool, record: Callable[[AnyRecord], None]
+    plan: Plan, ends: Sequence[End], driver: Driver, pool: PromptPool, record: Callable[[AnyRecord], None], attempt: int
 ) -> tuple[Probes, list[Reason]]:
-    """Send a few prompts to each end, one at a time, and then warm it up within the concurrency cap."""
+    """Send a few prompts to each end, one at a time, and then warm it up within the concurrency cap.
+
+    ``attempt`` counts the processes of the run before this one: probes that stopped it are sent anew when it goes on.
+    """
     probes: Probes = {}
     reasons: list[Reason] = []
     prompts = tuple(pool.filler(PROBES + index).id for index in range(PROBE_COUNT))
@@ -104,7 +122,7 @@ async def probe(
             cell=cell,
             arm=end.arm,
             phase="preflight",
-            block=0,
+            block=attempt,
             concurrency=1,
             releases=(Release(1, prompts, keep_full=True),),
         )
@@ -118,14 +136,14 @@ async def probe(
             cell=cell,
             arm=end.arm,
             phase="warmup",
-            block=0,
+            block=attempt,
             concurrency=width,
             releases=(Release(width, warm),),
             max_tokens=WARMUP_TOKENS,
         )
         await driver.drive(spec, end.line)
-    for name in dict.fromkeys(end.endpoint.name for end in ends):
-        record(Block(cell=f"{name}/preflight", block=0, judged_prompts=()))
+    for name in () if reasons else dict.fromkeys(end.endpoint.name for end in ends):
+        record(Block(cell=f"{name}/preflight", block=attempt, judged_prompts=()))
     return probes, reasons
 
 

@@ -6,6 +6,7 @@ Listeners get the events; the history, the manifest and the findings are written
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import secrets
 import signal
@@ -24,6 +25,7 @@ import anyio
 
 from fuzzer.calibrate import Calibrator
 from fuzzer.cells import CandidateRun
+from fuzzer.decisions import settled
 from fuzzer.errors import HistoryError, SpecfuzzError, UnavailableError, UsageError
 from fuzzer.estimate import describe, estimate, trim
 from fuzzer.events import Event, Listener, PreflightDone, RunFinished, RunStarted
@@ -33,7 +35,7 @@ from fuzzer.history.records import AnyRecord, Arm, Opened, Prompt, Resumed
 from fuzzer.judge import Judge
 from fuzzer.manifest import FINDINGS, HISTORY, Manifest, read_manifest, write_manifest
 from fuzzer.plan import Endpoint, Plan
-from fuzzer.preflight import End, Probes, compare_ends, probe, report
+from fuzzer.preflight import End, Probes, changed_ends, compare_ends, probe, report
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.summarise import active_waivers, summarise
 from fuzzer.summary import Reason, Summary
@@ -94,9 +96,9 @@ def resume(directory: Path, *, headers: Mapping[str, str] | None = None, listene
     """
     manifest = read_manifest(directory)
     manifest.plan = _with_headers(manifest.plan, headers or {})
-    manifest.interrupted = False
     manifest.stopped = ()
     manifest.notes = {}
+    manifest.not_run = {}
     pool = PromptPool(manifest.plan.seed, manifest.plan.families, manifest.plan.corpora)
     return anyio.run(partial(_run, manifest, directory, pool, listeners, resumed=True))
 
@@ -104,9 +106,12 @@ def resume(directory: Path, *, headers: Mapping[str, str] | None = None, listene
 def rejudge(directory: Path) -> Summary:
     """Judge a recorded run again with today's oracles; rewrites ``findings.jsonl``, sends nothing."""
     manifest = read_manifest(directory)
+    path = directory / HISTORY
+    if not path.exists():
+        raise HistoryError(f"{path}: the history is missing, so there is nothing to judge")
     with _findings(directory) as sink:
-        judge = Judge(manifest.plan, sink).feed_all(read_history(directory / HISTORY))
-    return summarise(manifest, judge)
+        judge = Judge(manifest.plan, sink).feed_all(read_history(path))
+        return summarise(manifest, judge)
 
 
 async def _run(
@@ -124,7 +129,7 @@ async def _run(
             await session.conduct()
         finally:
             session.close()
-    summary = summarise(manifest, session.judge)
+        summary = summarise(manifest, session.judge)
     emit(RunFinished(summary))
     return Run(summary, directory)
 
@@ -147,13 +152,15 @@ class _Session:
         """Open the history, after reading what an earlier process left in it."""
         self.judge = Judge(self.manifest.plan, self.sink)
         path = self.directory / HISTORY
+        if resumed and not path.exists():
+            raise HistoryError(f"{path}: the history is missing, so there is nothing to resume")
+        self.journal = Journal(path)  # it takes the lock: a run that is still going is not read, let alone resumed
+        self.manifest.interrupted = True
+        write_manifest(self.directory, self.manifest)
         if resumed:
-            if not path.exists():
-                raise HistoryError(f"{path}: the history is missing, so there is nothing to resume")
             for record in read_history(path):
                 self.judge.feed(record)
                 self.memo.add(record)
-        self.journal = Journal(path)
         self.record(Resumed(at_ns=now_ns()) if resumed else Opened(run_id=self.manifest.run_id, at_ns=now_ns()))
 
     def close(self) -> None:
@@ -174,31 +181,36 @@ class _Session:
                 tasks.start_soon(self._watch_signals, tasks.cancel_scope)
             try:
                 await self._phases()
-            except UnavailableError as error:
-                self.manifest.stopped = (Reason(code="unavailable", message=str(error)),)
-            except SpecfuzzError as error:
-                mistake = error  # raised below: a task group would wrap it
+                self.manifest.interrupted = False
+            except (SpecfuzzError, BaseExceptionGroup) as error:
+                mistake = _mistake(error)  # raised below: this task group would wrap it
             tasks.cancel_scope.cancel()
-        if mistake is not None:
+        if isinstance(mistake, UnavailableError):
+            self.manifest.interrupted = False
+            self.manifest.stopped = (Reason(code="unavailable", message=str(mistake)),)
+        elif mistake is not None:
             raise mistake
 
     async def _watch_signals(self, scope: anyio.CancelScope) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async for _ in signals:
-                self.manifest.interrupted = True
                 scope.cancel()
                 return
 
     async def _phases(self) -> None:
         plan = self.manifest.plan
+        if self._settled():
+            return  # a finished run: nobody needs to be asked again
         async with AsyncExitStack() as stack:
             ends = await self._ends(stack)
-            self.manifest.endpoints = tuple(end.summary() for end in ends)
+            endpoints = tuple(end.summary() for end in ends)
             blocking, warnings = compare_ends(plan, ends)
+            blocking += changed_ends(self.manifest.endpoints, endpoints)
+            self.manifest.endpoints = self.manifest.endpoints or endpoints
             driver = self._driver()
             probes: Probes = {}
             if not blocking and not self._probed():
-                probes, blocking = await probe(plan, ends, driver, self.pool, self.record)
+                probes, blocking = await probe(plan, ends, driver, self.pool, self.record, self.judge.resumed)
             self._preflight(ends, probes, blocking, warnings)
             if blocking:
                 self.manifest.stopped = tuple(blocking)
@@ -231,10 +243,15 @@ class _Session:
         end.line.exposures.update(self.memo.exposures.get((arm, endpoint.name), {}))
         return end
 
+    def _settled(self) -> bool:
+        """Whether an earlier process has decided every cell."""
+        waived = frozenset(waiver.key for waiver in active_waivers(self.manifest.plan))
+        return all(settled(self.judge, cell, waived) for cell in self.manifest.plan.cells())
+
     def _probed(self) -> bool:
         """Whether an earlier process has done the preflight."""
         return all(
-            self.judge.closed(f"{endpoint.name}/preflight", 0)
+            self.judge.preflighted(endpoint.name)
             for endpoint in (*self.manifest.plan.candidates, *self.manifest.plan.references)
         )
 
@@ -311,11 +328,22 @@ def _by_id(pool: PromptPool, prompt_id: str) -> Prompt:
     return pool.filler(number) if prompt_id.startswith("f") else pool.prompt(number)
 
 
+def _mistake(error: BaseException) -> SpecfuzzError:
+    """The error of ours that task groups may have wrapped; anything else is a bug and goes on as it is."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    if isinstance(error, SpecfuzzError):
+        return error
+    raise error
+
+
 @contextmanager
 def _findings(directory: Path) -> Iterator[Callable[[Finding], None]]:
-    """Writes ``findings.jsonl`` anew, a line a finding."""
-    with (directory / FINDINGS).open("w", encoding="utf-8") as file:
+    """Writes ``findings.jsonl`` anew, a line a finding; the old one stands until the new one is whole."""
+    temporary = directory / f".{FINDINGS}.tmp"
+    with temporary.open("w", encoding="utf-8") as file:
         yield lambda finding: _write(file, finding)
+    os.replace(temporary, directory / FINDINGS)
 
 
 def _write(file: TextIO, finding: Finding) -> None:

@@ -39,6 +39,8 @@ EXIT = {"pass": 0, "fail": 1, "inconclusive": 3, "unavailable": 4, "interrupted"
 def summarise(manifest: Manifest, judge: Judge) -> Summary:
     """The summary of a run, or of as much of it as there is."""
     plan = manifest.plan
+    if manifest.interrupted:
+        judge.scan_open()
     waivers = active_waivers(plan)
     waived = frozenset(waiver.key for waiver in waivers)
     floors = {
@@ -46,7 +48,7 @@ def summarise(manifest: Manifest, judge: Judge) -> Summary:
         for cell in plan.cells()
         if (calibration := _calibration(judge, cell)) is not None and plan.references
     }
-    decisions = decide(judge, floors, manifest.not_run, waived, manifest.notes)
+    decisions = decide(judge, floors, manifest.not_run, waived, manifest.notes, final=not manifest.interrupted)
     verdict, reasons = overall(judge, decisions, manifest.stopped, waived, interrupted=manifest.interrupted)
     first = judge.first_ns or judge.last_ns
     return Summary(

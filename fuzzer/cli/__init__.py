@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+import traceback
 
 from fuzzer.cli.app import app
 from fuzzer.errors import SpecfuzzError
+
+BUG = 70  # EX_SOFTWARE
 
 
 def main() -> None:
@@ -15,3 +18,7 @@ def main() -> None:
     except SpecfuzzError as error:
         print(f"specfuzz: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(error.exit_status)
+    except Exception:  # noqa: BLE001 - exit status 1 would read as a failed gate
+        traceback.print_exc()
+        print("specfuzz: this is a bug in specfuzz, please report it; the history is kept", file=sys.stderr)
+        sys.exit(BUG)

@@ -97,10 +97,11 @@ class Calibration:
         table = by_prompt(exchanges, arm)
         self._families(table, set(keep), context)
         if arm == "reference":
-            self.benign.extend(benign_flips(tuple(exchanges)))
+            kept_only = set(keep)
+            self.benign.extend(benign_flips(tuple(item for item in exchanges if item.sent.prompt in kept_only)))
             others = by_prompt(exchanges, "candidate")
-            for prompt, passes in table.items():
-                self._compare(passes, others.get(prompt, {}))
+            for prompt in keep:
+                self._compare(table[prompt], others.get(prompt, {}))
 
     def _families(self, table: dict[str, dict[int, Exchange]], keep: set[str], context: Context) -> None:
         for prompt_id, passes in table.items():

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from fuzzer.errors import HistoryError
 from fuzzer.finding import Finding
 from fuzzer.history.overlap import OverlapIndex
-from fuzzer.history.records import AnyRecord, Arm, Block, Done, Exchange, Prompt, Resumed, Sent, Stage
+from fuzzer.history.records import AnyRecord, Arm, Block, Counters, Done, Exchange, Prompt, Resumed, Sent, Stage
 from fuzzer.judge.ability import Ability
 from fuzzer.judge.calibration import CALIBRATION, Calibration, control_arm, kept
 from fuzzer.judge.grading import grade_exchange
@@ -18,6 +19,7 @@ from fuzzer.judge.tally import CellTally
 from fuzzer.oracles import ORACLES
 from fuzzer.oracles.context import Batch, ContentIndex, Context
 from fuzzer.oracles.divergence import ALONE
+from fuzzer.oracles.health import restarted
 from fuzzer.plan import Cell, Plan
 
 BlockKey = tuple[str, int]
@@ -42,6 +44,8 @@ class Judge:
         self._open: dict[BlockKey, dict[str, Exchange]] = {}
         self._where: dict[str, BlockKey] = {}
         self._closed: set[BlockKey] = set()
+        self._counters: dict[tuple[Arm, str], Counters] = {}
+        self._restarted: set[tuple[Arm, str]] = set()
         self._overlap = OverlapIndex()
         self._content = ContentIndex()
         self._lm_heads = {
@@ -76,6 +80,10 @@ class Judge:
         """Whether a block is complete."""
         return (cell, block) in self._closed
 
+    def preflighted(self, endpoint: str) -> bool:
+        """Whether an endpoint has been probed and found fit, by any process of the run."""
+        return any(self.closed(f"{endpoint}/preflight", attempt) for attempt in range(self.resumed + 1))
+
     def opened(self, cell: str, block: int) -> bool:
         """Whether anything of an open block was sent."""
         return (cell, block) in self._open
@@ -94,6 +102,10 @@ class Judge:
         return self._context(exchanges)
 
     def _sent(self, sent: Sent) -> None:
+        if sent.prompt not in self.prompts:
+            raise HistoryError(
+                f"the history is damaged: {sent.key} was sent a prompt {sent.prompt} that is not recorded"
+            )
         key = (sent.cell, sent.block)
         exchange = Exchange(sent=sent, done=None)
         self._open.setdefault(key, {})[sent.key] = exchange
@@ -103,6 +115,8 @@ class Judge:
         self.last_ns = sent.sent_ns
 
     def _done(self, done: Done) -> None:
+        if done.key not in self._where:
+            raise HistoryError(f"the history is damaged: {done.key} ended but was never sent")
         key = self._where.pop(done.key)
         exchange = Exchange(sent=self._open[key][done.key].sent, done=done)
         self._open[key][done.key] = exchange
@@ -117,19 +131,37 @@ class Judge:
         self._overlap.resumed(at_ns)
 
     def _stage(self, stage: Stage) -> None:
+        end = (stage.arm, stage.endpoint)
+        last = self._counters.get(end)
+        if stage.before is not None and last is not None and restarted(last, stage.before):
+            self._restarted.add(end)
+        if stage.after is not None:
+            self._counters[end] = stage.after
         tally = self.cells.get(stage.cell)
         if tally is not None and stage.phase == "measure":
-            (tally.candidate if stage.arm == "candidate" else tally.reference).add_stage(stage)
+            arm = tally.candidate if stage.arm == "candidate" else tally.reference
+            arm.add_stage(stage)
+            arm.restarted |= end in self._restarted
+            self._restarted.discard(end)
 
-    def _close(self, block: Block) -> None:
-        key = (block.cell, block.block)
-        batch = self._batch(key)
-        context = self._context(batch)
+    def scan_open(self) -> None:
+        """Look for findings in the blocks that a killed or interrupted run left open; they are in no rate."""
+        for key in list(self._open):
+            batch = tuple(exchange for exchange in self._batch(key) if exchange.done is not None)
+            self._scan(batch, self._context(batch))
+
+    def _scan(self, batch: Batch, context: Context) -> None:
         for oracle in ORACLES.values():
             for finding in oracle.judge(batch, context):
                 self.groups.add(finding)
                 if self._sink is not None:
                     self._sink(finding)
+
+    def _close(self, block: Block) -> None:
+        key = (block.cell, block.block)
+        batch = self._batch(key)
+        context = self._context(batch)
+        self._scan(batch, context)
         self._learn(batch, context)
         if block.cell in self.cells:
             measured: dict[Arm, list[Exchange]] = {}

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from fuzzer.history.records import Arm, Exchange, Stage
-from fuzzer.judge.grading import Graded, Outcome, grade_exchange, outcome
+from fuzzer.judge.grading import Outcome, grade_exchange, outcome
 from fuzzer.oracles.context import Context
-from fuzzer.oracles.divergence import first_divergence
+from fuzzer.oracles.divergence import first_divergence, matched
 from fuzzer.oracles.health import Acceptance, acceptance, restarted
 from fuzzer.plan import Cell
 from fuzzer.summary import Achieved, ArmCounts
@@ -84,6 +84,11 @@ class ArmTally:
         elif stage.before is not None and stage.after is not None:
             self.restarted = self.restarted or restarted(stage.before, stage.after)
 
+    @property
+    def drafted_per_token(self) -> float | None:
+        """Draft tokens per output token of the measured exchanges, or None where no tokens were counted."""
+        return self.drafted / self.tokens if self.tokens else None
+
     def acceptance(self) -> Acceptance | None:
         """The engine's drafting over the measured stages, or None where it told nothing."""
         if not self.counted and not self.drafted:
@@ -114,6 +119,16 @@ class ArmTally:
             max=self.most,
             server_running=max(self.running) if self.running else None,
         )
+
+
+@dataclass(slots=True)
+class _Round:
+    """One pair of the paired tests."""
+
+    candidate: bool = False
+    reference: bool = False
+    candidate_error: bool = False
+    reference_error: bool = False
 
 
 @dataclass(slots=True)
@@ -163,13 +178,19 @@ class CellTally:
     ) -> None:
         """Count a block. ``control`` holds the level-1 outcomes that stand in where there is no reference."""
         self.blocks += 1
+        rounds: dict[int, _Round] = {}
         references = {exchange.sent.index: exchange for exchange in measured.get("reference", ())}
         copies: Counter[str] = Counter()
         for exchange in measured.get("candidate", ()):
             pair = references.get(exchange.sent.index)
             identity = (exchange.sent.prompt, copies[exchange.sent.prompt])
             copies[exchange.sent.prompt] += 1
-            self._add_pair(exchange, pair, identity, context, control)
+            self._add_pair(exchange, pair, identity, context, control, rounds)
+        for found in rounds.values():
+            self.b += found.candidate and not found.reference
+            self.c += found.reference and not found.candidate
+            self.service_b += found.candidate_error and not found.reference_error
+            self.service_c += found.reference_error and not found.candidate_error
 
     def _add_pair(
         self,
@@ -178,6 +199,7 @@ class CellTally:
         identity: tuple[str, int],
         context: Context,
         control: dict[tuple[str, int], bool] | None,
+        rounds: dict[int, _Round],
     ) -> None:
         side = grade_exchange(exchange, context.grade)
         other = grade_exchange(pair, context.grade) if pair is not None else None
@@ -190,25 +212,32 @@ class CellTally:
         if pair is not None and other is not None:
             against = outcome(other, side)
             self.reference.add(pair, against)
-            self._discordant(result, against, side, other)
+            self._discordant(exchange, result, against, rounds)
             self._compare(exchange, pair)
-        elif control is not None and identity in control and result.judged:
-            self.b += result.failed and not control[identity]
-            self.c += control[identity] and not result.failed
+        elif control is not None and (identity[0], 0) in control and result.judged:
+            found = rounds.setdefault(self._unit(exchange), _Round())
+            found.candidate |= result.failed
+            found.reference |= control[identity[0], 0]
 
-    def _discordant(self, result: Outcome, against: Outcome, side: Graded, other: Graded) -> None:
+    def _unit(self, exchange: Exchange) -> int:
+        """What a pair is: an exchange, or the whole round where replicas share a prompt and fail together."""
+        sent = exchange.sent
+        return sent.round if self.by_round and sent.round is not None else sent.index
+
+    def _discordant(self, exchange: Exchange, result: Outcome, against: Outcome, rounds: dict[int, _Round]) -> None:
         if "lost" in (result.state, against.state):
             return
-        self.b += result.failed and not against.failed
-        self.c += against.failed and not result.failed
-        self.service_b += side.value == "error" and other.value != "error"
-        self.service_c += other.value == "error" and side.value != "error"
-        self.service_shared += side.value == other.value == "error"
+        found = rounds.setdefault(self._unit(exchange), _Round())
+        found.candidate |= result.failed
+        found.reference |= against.failed
+        found.candidate_error |= result.state == "error"
+        found.reference_error |= against.state == "error"
+        self.service_shared += result.state == against.state == "error"
 
     def _compare(self, exchange: Exchange, pair: Exchange) -> None:
         if not (exchange.ok and pair.ok):
             return
-        if exchange.sent.exposure != pair.sent.exposure:
+        if matched(exchange, pair) is not None:
             self.unmatched += 1
             return
         self.compared += 1

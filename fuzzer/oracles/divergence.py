@@ -115,7 +115,7 @@ def matched(left: Exchange, right: Exchange) -> str | None:
             ("log-probabilities", a.logprobs != b.logprobs),
             ("stream", a.stream != b.stream),
             ("cache", a.cache != b.cache),
-            ("exposure", a.exposure != b.exposure),
+            ("exposure", (a.exposure > 0) != (b.exposure > 0)),
             ("max_tokens", a.max_tokens != b.max_tokens),
             ("outcome", not (left.ok and right.ok)),
         )

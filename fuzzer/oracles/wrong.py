@@ -15,6 +15,7 @@ from fuzzer.history.records import Exchange
 from fuzzer.oracles.bleed import Bleed, bleeds
 from fuzzer.oracles.build import excerpt, finding, label, quote
 from fuzzer.oracles.context import Batch, Context
+from fuzzer.oracles.divergence import ALONE
 from fuzzer.prompts.grade import Grade
 
 _GOOD = ("right", "verbose")
@@ -32,12 +33,36 @@ _SAID: dict[str, str] = {
 
 def judge(batch: Batch, context: Context) -> Iterator[Finding]:
     """A finding for every measured reply that is wrong, on either arm."""
+    alone = {
+        exchange.sent.prompt
+        for exchange in batch
+        if _calibrates(exchange) and exchange.sent.pass_index == ALONE and _passed(context.grade(exchange))
+    }
     for exchange in batch:
+        grade = context.grade(exchange)
+        at_n = _calibrates(exchange) and exchange.sent.pass_index != ALONE and exchange.sent.prompt in alone
+        if at_n and grade is not None and not grade.passed:
+            yield _at_n_only(exchange, grade)
         if exchange.sent.phase != "measure":
             continue
-        grade = context.grade(exchange)
         if grade is not None and _is_wrong(grade, context.pair(exchange), context):
             yield _finding(exchange, grade, context)
+
+
+def _calibrates(exchange: Exchange) -> bool:
+    return exchange.sent.phase == "calibration" and exchange.sent.arm == "reference"
+
+
+def _passed(grade: Grade | None) -> bool:
+    return grade is not None and grade.passed
+
+
+def _at_n_only(exchange: Exchange, grade: Grade) -> Finding:
+    """The reference itself: right alone, wrong in a batch."""
+    where = label(exchange.sent.arm, exchange.sent.endpoint)
+    level = exchange.sent.concurrency
+    summary = f"{where}: {exchange.sent.prompt} is answered right alone and {grade.value} at concurrency {level}"
+    return finding(exchange, "wrong-answer", "wrong-at-n", "possible", summary, evidence={"graded_as": grade.sub_kind})
 
 
 def _is_wrong(grade: Grade, pair: Exchange | None, context: Context) -> bool:
