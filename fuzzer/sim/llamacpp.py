@@ -28,7 +28,7 @@ _BOOT_TIMEOUT = 120.0
 _NGRAM = (2, 6)  # look-up and draft length in tokens; llama.cpp's own 12 and 48 never draft on short answers
 _ERRORS_ONLY = 1
 _SPARE_HTTP_THREADS = 64  # a kept connection holds one, and a full pool would look like a hang
-_PROMPT_CACHE_MIB = 256  # llama.cpp's own 8192 would grow all night
+_PROMPT_CACHE_MIB = 1024  # holds some 150 short prompts; llama.cpp's own 8192 would grow all night
 
 
 @dataclass(frozen=True, slots=True)
