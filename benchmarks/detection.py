@@ -135,6 +135,7 @@ def table(rows: list[dict[str, object]]) -> str:
 def main() -> None:
     """Run what is missing, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--start", type=int, default=0, help="first seed, to share the work between processes")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--faults", default=",".join(EXPECTED))
     parser.add_argument("--results", type=Path, default=Path("reports/detection/results.jsonl"))
@@ -142,7 +143,7 @@ def main() -> None:
     arguments.results.parent.mkdir(parents=True, exist_ok=True)
     rows = load(arguments.results)
     done = {(row["fault"], row["seed"]) for row in rows}
-    for seed in range(arguments.seeds):
+    for seed in range(arguments.start, arguments.start + arguments.seeds):
         for fault in arguments.faults.split(","):
             if (fault, seed) in done:
                 continue
