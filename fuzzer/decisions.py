@@ -264,9 +264,8 @@ def _findings(judge: Judge, cell: Cell, decision: CellDecision, waived: frozense
     for group in breaking(judge, cell.candidate, waived):
         here, calibration = seen_in(judge, cell, group)
         if here or calibration:
-            where = f"{here} in this cell" + (
-                f", {calibration} in calibration at its concurrency" if calibration else ""
-            )
+            seen = ((here, "in this cell"), (calibration, "in calibration at its concurrency"))
+            where = ", ".join(f"{count} {place}" for count, place in seen if count)
             decision.fails.append(
                 Reason(code="certain-finding", cell=cell.key, message=f"{group.example.key}: {where}")
             )
@@ -300,7 +299,13 @@ def _open_reason(policy: Policy, cell: Cell, k: int, n: int, upper: float, unit:
     if n < least:
         text = f"{n} judged {unit} can fail but cannot pass: {least} clean ones rule out {policy.max_wrong_rate:.2%}"
         return Reason(code="too-few-judged", cell=cell.key, message=text)
-    text = f"{k} of {n} {unit} failed: the bound of {upper:.2%} neither meets nor breaks {policy.max_wrong_rate:.2%}"
+    limit = policy.max_wrong_rate
+    text = f"{k} of {n} {unit} failed: the bound of {upper:.2%} neither meets nor breaks {limit:.2%}"
+    if policy.sequential:
+        text = (
+            f"{k} of {n} {unit} failed, estimate {k / n:.2%}: the sequential test cannot tell p0 = {limit / 10:.2%} "
+            f"from p1 = {limit:.2%} yet"
+        )
     return Reason(code="bound-open", cell=cell.key, message=text)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fuzzer.decisions import cap, wanted
-from fuzzer.plan import Cell, Plan, block_size
+from fuzzer.plan import BLOCK_FLOOR, PROBE_COUNT, Cell, Plan, block_size
+from fuzzer.stats import requests_needed
 
 KEPT_SHARE = 0.8  # of the prompts tried, calibration usually keeps about so many
 
@@ -22,23 +23,27 @@ class Estimate:
 def estimate(plan: Plan, seconds_per_request: float | None = None) -> Estimate:
     """The cost if nothing fails; the time assumes that N in flight take no longer than one alone, so it is a floor."""
     arms = 2 if plan.references else 1
+    ends = len(plan.candidates) + len(plan.references)
     cells: dict[str, tuple[int, float | None]] = {}
     calibrated: dict[tuple[str, int], int] = {}
     for cell in plan.cells():
-        prompts = _judged(plan, cell)
+        sent = _sent(plan, cell)
+        prompts = sent // cell.concurrency if cell.schedule == "replicas" else sent
         level = _level(plan, cell)
         fresh = max(prompts - calibrated.get((cell.candidate, level), 0), 0)
         calibrated[cell.candidate, level] = max(prompts, calibrated.get((cell.candidate, level), 0))
         alone = round(fresh / KEPT_SHARE) + fresh * (arms - 1)
-        batched = fresh * 2 * arms if plan.references else fresh
-        measured = prompts * arms
+        filler = (level - 1) * -(-fresh // BLOCK_FLOOR)
+        batched = (fresh + filler) * 2 * arms if plan.references else fresh
+        drained = (cell.concurrency - 1) * -(-sent // BLOCK_FLOOR) if cell.schedule == "closed-loop" else 0
+        measured = (sent + drained) * arms
         seconds = None
         if seconds_per_request is not None:
             seconds = seconds_per_request * (alone + batched / level + measured / cell.concurrency)
         cells[cell.key] = (alone + batched + measured, seconds)
     known = [seconds for _, seconds in cells.values() if seconds is not None]
     return Estimate(
-        requests=sum(requests for requests, _ in cells.values()),
+        requests=sum(requests for requests, _ in cells.values()) + ends * (PROBE_COUNT + max(plan.concurrency)),
         seconds=sum(known) if known else None,
         cells=cells,
     )
@@ -67,12 +72,17 @@ def describe(plan: Plan, seconds_per_request: float | None) -> str:
     limit = max((cap(plan, cell) for cell in plan.gated), default=0)
     time = f", about {_duration(cost.seconds)}" if cost.seconds is not None else ""
     more = f"; an undecided cell goes on to {limit} at most" if plan.policy.sequential else ""
+    least = requests_needed(plan.policy.max_wrong_rate, plan.policy.confidence)
+    if plan.policy.requests is not None and plan.policy.requests < least:
+        more = f"; {plan.policy.requests} a cell can fail but cannot pass, {least} could"
+    if plan.budget_seconds is not None and cost.seconds is not None and cost.seconds > plan.budget_seconds:
+        more += f"; the budget is {_duration(plan.budget_seconds)}, so not all of it will be decided"
     return f"about {cost.requests} requests{time} if nothing fails (judged answers a cell: {sizes}{more})"
 
 
-def _judged(plan: Plan, cell: Cell) -> int:
-    """Prompts a clean cell measures: its judged answers, in whole blocks."""
-    size = wanted(plan, cell)
+def _sent(plan: Plan, cell: Cell) -> int:
+    """Measured requests an arm of a clean cell; the unit of replicas is a round of them."""
+    size = wanted(plan, cell) * (cell.concurrency if cell.schedule == "replicas" else 1)
     if cell.role == "control" or not plan.policy.sequential:
         return size
     block = block_size(cell.concurrency, cell.schedule)

@@ -302,13 +302,16 @@ def _waivers(options: Options) -> tuple[Waiver, ...]:
     path = options.get("waivers")
     if path is None:
         return ()
-    example = '[[waiver]] key = "bleed/concurrent/user@candidate", reason = "...", expires = "2027-01-31"'
+    example = "an entry has three lines below [[waiver]]: key = ..., reason = ..., expires = 2027-01-31"
     try:
-        rows = tomllib.loads(Path(str(path)).read_text(encoding="utf-8")).get("waiver", [])
+        table = tomllib.loads(Path(str(path)).read_text(encoding="utf-8"))
+        rows = table.get("waiver", [])
+        if set(table) != {"waiver"} or not isinstance(rows, list) or not rows:
+            raise UsageError(f"--waivers: {path} holds no [[waiver]], or other things besides; {example}")
         return tuple(Waiver.model_validate(row) for row in rows)
     except OSError as error:
         raise UsageError(f"--waivers: cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError) as error:
-        raise UsageError(f"--waivers: {path} is not valid TOML: {error}; an entry is {example}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"--waivers: {path} is not valid TOML: {error}; {example}") from None
     except ValidationError as error:
-        raise UsageError(f"--waivers: {path}: {explain(error)}; an entry is {example}") from None
+        raise UsageError(f"--waivers: {path}: {explain(error).removeprefix('--')}; {example}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
+from datetime import date
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ Role = Literal["control", "gated"]
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16, 32)
 SEQUENTIAL_CAP = 4  # DESIGN: an open sequential test is cut at four times the clean sample
 BLOCK_FLOOR = 48  # judged prompts per block: 7 blocks of 48 are the 331 that a clean cell needs, with 5 over
+PROBE_COUNT = 12  # prompts that preflight sends to each end, one at a time
 
 
 class _Model(BaseModel):
@@ -120,7 +122,15 @@ class Waiver(_Model):
 
     key: str = Field(min_length=1)
     reason: str = Field(min_length=1)
-    expires: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    expires: str
+
+    @field_validator("expires", mode="before")
+    @classmethod
+    def _date(cls, value: object) -> str:
+        try:
+            return date.fromisoformat(str(value)).isoformat()
+        except ValueError:
+            raise ValueError(f"{value!r} is no date such as 2027-01-31") from None
 
 
 class Plan(_Model):

@@ -9,7 +9,7 @@ from fuzzer.errors import UnavailableError
 from fuzzer.history.records import AnyRecord, Arm, Block, Exchange
 from fuzzer.oracles.flaws import Reply
 from fuzzer.oracles.loops import repetition
-from fuzzer.plan import Endpoint, Plan
+from fuzzer.plan import PROBE_COUNT, Endpoint, Plan
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.summary import EndpointSummary, Preflight, Reason, ReasonCode
 from fuzzer.traffic.driver import Driver, Line, StageSpec
@@ -19,7 +19,6 @@ from fuzzer.wire.client import Client
 from fuzzer.wire.compare import compare
 from fuzzer.wire.identify import Identity
 
-PROBE_COUNT = 12
 WARMUP_TOKENS = 32
 TRUNCATED_SHARE = 0.05
 TRUNCATED_LEAST = 2  # one cut probe of a dozen is no estimate of a share

@@ -47,6 +47,7 @@ from fuzzer.wire.dialects import dialect_for
 from fuzzer.wire.identify import identify
 from fuzzer.wire.negotiate import negotiate
 from fuzzer.wire.params import Params
+from fuzzer.wire.session import key_of
 
 LIBRARIES = ("httpx", "httpx-aiohttp", "anyio", "pydantic", "scipy")
 
@@ -76,6 +77,8 @@ async def gate(
     cannot be carried out, such as an unknown family.
     """
     pool = PromptPool(plan.seed, plan.families, plan.corpora)
+    for arm, endpoint in _endpoints(plan):
+        key_of(endpoint, arm)  # a missing key is a mistake to tell of before anything is made
     manifest = _new_manifest(plan, run_id or _fresh_id())
     directory = out / manifest.run_id
     try:
@@ -219,10 +222,7 @@ class _Session:
                 await self._candidate(candidate.name, ends, driver).run()
 
     async def _ends(self, stack: AsyncExitStack) -> list[End]:
-        plan = self.manifest.plan
-        endpoints: list[tuple[Arm, Endpoint]] = [("candidate", endpoint) for endpoint in plan.candidates]
-        endpoints += [("reference", endpoint) for endpoint in plan.references]
-        return [await self._end(stack, arm, endpoint) for arm, endpoint in endpoints]
+        return [await self._end(stack, arm, endpoint) for arm, endpoint in _endpoints(self.manifest.plan)]
 
     async def _end(self, stack: AsyncExitStack, arm: Arm, endpoint: Endpoint) -> End:
         sampling = self.manifest.plan.sampling
@@ -348,6 +348,11 @@ def _findings(directory: Path) -> Iterator[Callable[[Finding], None]]:
 
 def _write(file: TextIO, finding: Finding) -> None:
     file.write(finding.model_dump_json() + "\n")
+
+
+def _endpoints(plan: Plan) -> list[tuple[Arm, Endpoint]]:
+    ends: list[tuple[Arm, Endpoint]] = [("candidate", endpoint) for endpoint in plan.candidates]
+    return ends + [("reference", endpoint) for endpoint in plan.references]
 
 
 def _with_headers(plan: Plan, headers: Mapping[str, str]) -> Plan:

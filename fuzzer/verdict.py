@@ -30,8 +30,8 @@ def overall(
     if fails:
         return "fail", [*fails, *opens]
     if interrupted:
-        text = "interrupted before the end; go on with: specfuzz resume RUN"
-        return "interrupted", [Reason(code="interrupted", message=text), *opens]
+        text = "the run did not come to its end; go on with: specfuzz resume DIR, DIR being its directory"
+        return "interrupted", [Reason(code="interrupted", message=text)]
     if stopped:  # the cells did not start: what they lack would only repeat it
         return "unavailable" if any(reason.code == "unavailable" for reason in stopped) else "inconclusive", [*stopped]
     if opens:

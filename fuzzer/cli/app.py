@@ -103,7 +103,7 @@ def gate(
         Path | None, typer.Option(metavar="FILE", help="Known findings, with reason and expiry.")
     ] = None,
     redact_content: Annotated[
-        bool | None, typer.Option("--redact-content", help="Keep prompts and answers out of the reports.")
+        bool | None, typer.Option("--redact-content", help="Keep texts out of all files but history.jsonl.")
     ] = None,
     out: Out = Path("reports"),
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="These options from a TOML file.")] = None,
@@ -149,7 +149,7 @@ def gate(
     }
     plan = build_plan(given, read_config(config) if config else None)
     if dry_run:
-        dry(plan)
+        dry(plan, as_json=json)
         return
     raise typer.Exit(gate_and_report(plan, out=out, as_json=json))
 

@@ -75,13 +75,11 @@ async def _demo_llama(model: Path | None, fault: str | None, requests: int | Non
 
 
 async def _gate(plan: Plan, out: Path) -> int:
-    from fuzzer.report.console import Console
-    from fuzzer.report.files import write_reports
+    from fuzzer.cli.running import listening
     from fuzzer.run import gate
 
-    with Console() as console:
-        run = await gate(plan, out=out, listeners=[console])
-    write_reports(run.directory, run.summary)
+    with listening(as_json=False) as listeners:
+        run = await gate(plan, out=out, listeners=listeners)
     return run.summary.exit_status
 
 

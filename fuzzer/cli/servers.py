@@ -28,6 +28,8 @@ def serve_sim(
     from fuzzer.sim.faults import FAULTS
     from fuzzer.sim.server import serve
 
+    if rate is not None and not fault:
+        raise UsageError("--rate says how often a fault strikes; name one with --fault (see specfuzz faults)")
     for name in fault or []:
         if name not in FAULTS:
             raise UsageError(f"--fault: unknown fault {name!r}; known are {', '.join(FAULTS)}")

@@ -10,16 +10,33 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from fuzzer.errors import HistoryError
+from fuzzer.events import Event, RunFinished, RunStarted
+from fuzzer.finding import Finding
+from fuzzer.manifest import FINDINGS
 from fuzzer.report.junit import junit
 from fuzzer.report.markdown import markdown
-from fuzzer.report.redact import redact, shareable
+from fuzzer.report.redact import redact, redacted_finding, shareable
 from fuzzer.report.text import clean
 from fuzzer.summary import SCHEMA_VERSION, Summary
 
-__all__ = ["load_summary", "redact", "summary_json", "write_reports"]
+__all__ = ["ReportFiles", "load_summary", "redact", "summary_json", "write_reports"]
 
 SUMMARY = "summary.json"
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
+
+class ReportFiles:
+    """Listens to a run and writes its reports before anybody prints them: a broken pipe then costs no file."""
+
+    def __init__(self) -> None:
+        self._directory: Path | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        if isinstance(event, RunStarted):
+            self._directory = Path(event.directory)
+        elif isinstance(event, RunFinished) and self._directory is not None:
+            write_reports(self._directory, event.summary)
 
 
 def write_reports(directory: Path, summary: Summary) -> list[Path]:
@@ -27,6 +44,8 @@ def write_reports(directory: Path, summary: Summary) -> list[Path]:
     texts = {SUMMARY: summary_json(summary), "report.md": markdown(summary), "junit.xml": junit(summary)}
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        if summary.redacted and (directory / FINDINGS).exists():
+            _redact_findings(directory / FINDINGS)
         return [_write(directory / name, text) for name, text in texts.items()]
     except OSError as error:
         raise HistoryError(f"cannot write reports into {directory}: {error.strerror or error}") from error
@@ -47,11 +66,19 @@ def load_summary(path: Path) -> Summary:
     try:
         text = file.read_bytes()
     except OSError as error:
-        raise HistoryError(f"cannot read {file}: {error.strerror or error}; name a run directory") from error
+        raise HistoryError(
+            f"cannot read {file}: {error.strerror or error}; judge a run that did not end: specfuzz judge DIR"
+        ) from error
     try:
         return Summary.model_validate_json(text)
     except ValidationError as error:
         raise HistoryError(f"{file} is no summary of specfuzz: {_fault(text, error)}") from error
+
+
+def _redact_findings(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    findings = (redacted_finding(Finding.model_validate_json(line)) for line in lines)
+    _write(path, "".join(finding.model_dump_json() + "\n" for finding in findings))
 
 
 def _write(path: Path, text: str) -> Path:

@@ -25,7 +25,7 @@ def redact(summary: Summary) -> Summary:
         update={
             "redacted": True,
             "findings": tuple(
-                group.model_copy(update={"example": _without_text(group.example)}) for group in summary.findings
+                group.model_copy(update={"example": redacted_finding(group.example)}) for group in summary.findings
             ),
             "reasons": tuple(_reason(reason, quotes) for reason in summary.reasons),
             "cells": tuple(
@@ -42,7 +42,8 @@ def shareable(summary: Summary) -> Summary:
     return redact(summary) if summary.redacted else summary
 
 
-def _without_text(finding: Finding) -> Finding:
+def redacted_finding(finding: Finding) -> Finding:
+    """The finding without any text of a prompt or a reply; keys, ids and counts stay."""
     donor = finding.donor and finding.donor.model_copy(update={"span": REDACTED})
     return finding.model_copy(update={"summary": REDACTED, "evidence": {}, "donor": donor})
 

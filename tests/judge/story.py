@@ -63,9 +63,9 @@ def only(places: Sequence[int], bad: Says, otherwise: Says = right) -> Says:
 
 
 class Story:
-    """A judge, and the clock and counters of the servers it hears of."""
+    """A judge, and the clock and counters of the servers it hears of; ``drafting`` is draft tokens a reply."""
 
-    def __init__(self, told: Plan, *, drafting: float = 40.0) -> None:
+    def __init__(self, told: Plan, *, drafting: float = 4.0) -> None:
         self.plan = told
         self.judge = Judge(told)
         self.pool = PromptPool(0, ("code-word", "echo"))
@@ -74,6 +74,7 @@ class Story:
         self._next = 0
         self._drafted = 0.0
         self._known: set[str] = set()
+        self._by_round = 0
 
     def cell(self, concurrency: int) -> Cell:
         """The plan's cell at this level."""
@@ -92,8 +93,10 @@ class Story:
         reference: Says = right,
         *,
         share: float = 1.0,
+        by_round: int = 0,
     ) -> None:
-        """One closed block of a cell."""
+        """One closed block of a cell; ``by_round`` is the size of a barrier release, 0 in a closed loop."""
+        self._by_round = by_round
         cell = self.cell(concurrency)
         block = self.judge.cells[cell.key].blocks
         arms: list[tuple[Arm, Says]] = [("candidate", candidate)]
@@ -102,6 +105,16 @@ class Story:
         for arm, says in arms:
             self._stage(cell.key, arm, "measure", block, 0, concurrency, prompts, says, share)
         self.judge.feed(Block(cell=cell.key, block=block, judged_prompts=tuple(prompts)))
+
+    def leave_open(self, concurrency: int, prompts: Sequence[str], candidate: Says) -> None:
+        """Exchanges of a block that no process came to close."""
+        cell = self.cell(concurrency)
+        block = self.judge.cells[cell.key].blocks
+        self._stage(cell.key, "candidate", "measure", block, 0, concurrency, prompts, candidate, 1.0)
+
+    def forget_counters(self) -> None:
+        """The candidate's server was restarted: its counters begin anew."""
+        self._drafted = 0.0
 
     def calibrate(
         self, concurrency: int, prompts: Sequence[str], candidate: Says = right, reference: Says = right
@@ -156,10 +169,10 @@ class Story:
             self._exchange(cell, arm, phase, block, pass_index, concurrency, index, prompt, says(prompt, index))
         before, after = (
             Counters(at_ns=0, drafts=count / 4, draft_tokens=count, accepted_tokens=count / 2)
-            for count in (drafted, drafted + self.drafting)
+            for count in (drafted, drafted + self.drafting * len(prompts))
         )
         if arm == "candidate":
-            self._drafted += self.drafting
+            self._drafted += self.drafting * len(prompts)
         self.judge.feed(
             Stage(
                 key=f"{cell}#{block}/{phase}{pass_index}/{arm}",
@@ -200,6 +213,7 @@ class Story:
             block=block,
             pass_index=pass_index,
             index=index,
+            round=index // self._by_round if self._by_round else None,
             prompt=prompt.id,
             concurrency=concurrency,
             exposure=0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzzer.decisions import wanted
-from fuzzer.history.records import Prompt
+from fuzzer.history.records import Draft, Prompt
 from fuzzer.plan import Policy, Waiver
 from fuzzer.summary import Reason
 from tests.judge.story import Reply, Story, failed, only, plan, right, said
@@ -227,3 +227,71 @@ def test_without_a_reference_the_control_pairs_prompt_by_prompt() -> None:
 
 def test_right_answers_fail_nothing() -> None:
     assert full(candidate=right).summary().findings == ()
+
+
+def test_hardly_any_drafting_at_n_is_no_speculation_though_a_little_was_seen() -> None:
+    story = Story(plan(FIXED), drafting=4.0)
+    prompts = story.fresh(60)
+    story.measure(1, prompts)
+    story.drafting = 0.5
+    story.measure(8, prompts)
+    assert story.codes() == {"no-speculation"}
+
+
+def test_a_reference_that_died_measures_nothing() -> None:
+    story = full(reference=failed)
+    assert story.summary().verdict == "inconclusive"
+    assert "reference-faulty" in story.codes()
+
+
+def test_a_reference_that_drafts_is_not_comparable() -> None:
+    def drafting(prompt: Prompt, _: int) -> Reply:
+        return said(prompt.answer, draft=Draft(drafted=8, accepted=4))
+
+    assert full(reference=drafting).codes() == {"not-comparable"}
+
+
+def test_a_fixed_size_cell_that_was_cut_short_never_passes() -> None:
+    story = Story(plan(Policy(requests=400)))
+    prompts = story.fresh(330)
+    story.measure(1, prompts[:60])
+    story.measure(8, prompts)
+    assert story.summary().verdict == "inconclusive"
+    assert story.codes() == {"too-few-judged"}
+
+
+def test_half_of_a_fixed_size_cell_decides_nothing_while_the_run_can_go_on() -> None:
+    story = Story(plan(Policy(requests=120, max_wrong_rate=0.05)))
+    prompts = story.fresh(60)
+    story.measure(1, prompts)
+    story.measure(8, prompts, candidate=only(range(20), wrong))
+    assert story.summary(interrupted=True).verdict == "interrupted"
+    assert story.summary().verdict == "fail"
+
+
+def test_a_certain_fault_in_a_block_that_a_crash_left_open_fails() -> None:
+    story = Story(plan(FIXED))
+    prompts = story.fresh(60)
+    story.measure(1, prompts)
+    story.leave_open(8, prompts[:8], candidate=special)
+    assert story.summary(interrupted=True).verdict == "fail"
+
+
+def test_a_restart_between_two_stages_is_seen() -> None:
+    story = full()
+    story.forget_counters()
+    story.measure(8, story.fresh(60))
+    assert "restarted" in story.codes()
+
+
+def test_replicas_of_one_bad_prompt_are_one_failure() -> None:
+    story = Story(plan(Policy(requests=60, max_wrong_rate=0.05), schedules=("replicas",)))
+    story.measure(1, story.fresh(60))
+    for block in range(10):
+        prompts = [prompt for prompt in story.fresh(8) for _ in range(8)]
+        story.measure(8, prompts, candidate=only(range(8) if block == 0 else (), wrong), by_round=8)
+    cell = next(cell for cell in story.summary().cells if cell.role == "gated")
+    assert (cell.rate.k, cell.rate.n) == (1, 80)
+    assert cell.paired is not None
+    assert (cell.paired.b, cell.paired.c) == (1, 0)
+    assert story.summary().verdict == "pass"
