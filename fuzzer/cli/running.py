@@ -81,7 +81,7 @@ def _output() -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except OSError:
+    except (OSError, SystemExit):  # rich leaves the process when its pipe breaks
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)

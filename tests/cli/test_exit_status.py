@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Serve, specfuzz
+from tests.cli.conftest import Serve, command, specfuzz
 
 DEAD = "http://127.0.0.1:9"
 
@@ -78,3 +80,50 @@ def test_a_candidate_without_speculation_exits_3(tmp_path: Path, serve: Serve) -
     result = specfuzz("gate", "--candidate", serve(), "--reference", serve(), folder=tmp_path)
     assert result.status == 3
     assert [reason["code"] for reason in result.summary()["reasons"]] == ["no-speculation"]
+
+
+def test_a_reader_that_goes_away_costs_neither_files_nor_exit_status(tmp_path: Path, serve: Serve) -> None:
+    arguments = command("gate", "--candidate", serve(), "--reference", serve(), "--out", str(tmp_path))
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(60) == 3
+    assert process.stderr is not None
+    assert b"Traceback" not in process.stderr.read()
+    process.stderr.close()
+    (directory,) = tmp_path.iterdir()
+    assert {"summary.json", "report.md", "junit.xml"} <= {path.name for path in directory.iterdir()}
+
+
+def test_redacted_files_hold_no_text_of_a_prompt_or_an_answer(tmp_path: Path, serve: Serve) -> None:
+    ends = "--candidate", serve("serve-sim", "--speculative", "--fault", "last-message-swap"), "--reference", serve()
+    size = "--requests", "16", "--control-requests", "8", "--schedule", "closed-loop", "--redact-content"
+    result = specfuzz("gate", *ends, *size, folder=tmp_path)
+    assert result.status == 1
+    history = (result.directory / "history.jsonl").read_text(encoding="utf-8").splitlines()
+    prompts = [record for line in history if (record := json.loads(line))["type"] == "prompt"]
+    texts = {canary["text"] for prompt in prompts for canary in prompt["canaries"]}
+    assert len(texts) > 50
+    for name in ("summary.json", "report.md", "junit.xml", "findings.jsonl"):
+        shown = (result.directory / name).read_text(encoding="utf-8")
+        assert not [text for text in texts if text in shown], name
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[[waivers]]\n", '[[waiver]]\nkey = "k"\nreason = "r"\nexpires = "2027-13-01"\n', '[[waiver]]\nkey = "k"\n'],
+)
+def test_a_waiver_file_that_would_waive_nothing_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "waivers.toml"
+    path.write_text(content)
+    result = specfuzz("gate", "--candidate", DEAD, "--waivers", str(path), "--dry-run")
+    assert result.status == 2
+    assert "--waivers" in result.err
+    path.write_text('[[waiver]]\nkey = "k"\nreason = "r"\nexpires = 2027-01-01\n')
+    assert specfuzz("gate", "--candidate", DEAD, "--waivers", str(path), "--dry-run").status == 0
+
+
+def test_a_size_that_cannot_pass_is_told_beforehand() -> None:
+    result = specfuzz("gate", "--candidate", DEAD, "--requests", "60", "--dry-run")
+    assert result.status == 0
+    assert "60 a cell can fail but cannot pass, 299 could" in result.out
