@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.cli.conftest import Serve, command, specfuzz
+from tests.cli.conftest import Serve, command, specfuzz, start, stop
 
 SIZE = ("--requests", "48", "--control-requests", "12", "--max-wrong-rate", "7%", "--schedule", "closed-loop")
 
@@ -115,3 +115,33 @@ def test_a_directory_that_is_no_run_is_refused(tmp_path: Path) -> None:
         result = specfuzz(name, str(tmp_path))
         assert result.status == 2
         assert len(result.err.strip().splitlines()) == 1
+
+
+def test_a_finished_run_needs_no_server_to_be_resumed(tmp_path: Path) -> None:
+    servers = [start("serve-sim", "--speculative", "--port", "0"), start("serve-sim", "--port", "0")]
+    ends = [url for _, url in servers]
+    first = specfuzz("gate", "--candidate", ends[0], "--reference", ends[1], *SIZE, folder=tmp_path)
+    for process, _ in servers:
+        stop(process)
+    again = specfuzz("resume", str(first.directory))
+    assert again.status == first.status == 0
+    assert specfuzz("judge", str(first.directory)).status == 0
+
+
+def test_a_run_that_goes_on_with_another_boot_of_a_server_never_passes(tmp_path: Path, serve: Serve) -> None:
+    old, url = start("serve-sim", "--speculative", "--port", "0")
+    process, directory = begin(tmp_path, url, serve())
+    process.kill()
+    process.communicate()
+    stop(old)
+    killed = specfuzz("judge", str(directory))
+    assert killed.status == 130
+    assert "specfuzz resume" in killed.out
+    other, _ = start(
+        "serve-sim", "--speculative", "--lm-head", "nvfp4", "--seed", "9", "--port", url.rpartition(":")[2]
+    )
+    result = specfuzz("resume", str(directory), "--json")
+    stop(other)
+    summary = json.loads(result.out)
+    assert result.status == 3
+    assert [reason["code"] for reason in summary["reasons"]] == ["restarted"]

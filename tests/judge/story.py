@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from fuzzer.history.records import Arm, Block, Counters, Done, Phase, Prompt, Received, Sent, Stage, Usage
+from fuzzer.history.records import Arm, Block, Counters, Done, Exchange, Phase, Prompt, Received, Sent, Stage, Usage
 from fuzzer.judge import Judge
 from fuzzer.judge.calibration import calibration_key
 from fuzzer.manifest import Manifest
@@ -127,6 +127,15 @@ class Story:
             self._stage(key, "candidate", "calibration", block, pass_index, level, prompts, candidate, 1.0)
             self._stage(key, "reference", "calibration", block, pass_index, level, prompts, reference, 1.0)
         self.judge.feed(Block(cell=key, block=block, judged_prompts=self.judge.keep(key, block)))
+
+    def exchange(self, reply: Received) -> Exchange:
+        """One exchange that no judge hears of."""
+        prompt = self.pool.prompt(0)
+        sent = Sent(
+            key="k", arm="reference", endpoint="reference", cell="", phase="preflight", block=0, index=0,
+            prompt=prompt.id, concurrency=1, exposure=0, max_tokens=256, sent_ns=0, in_flight=1,
+        )  # fmt: skip
+        return Exchange(sent=sent, done=Done(key="k", min_in_flight=1, max_in_flight=1, received=reply))
 
     def summary(self, **more: object) -> Summary:
         """The verdict on what was told."""
