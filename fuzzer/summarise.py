@@ -298,7 +298,7 @@ def scope(manifest: Manifest, judge: Judge, verdict: VerdictName) -> str:
     schedules = ", ".join(sorted({cell.schedule for cell in plan.cells() if judge.cells[cell.key].blocks}))
     levels = ", ".join(map(str, sorted({cell.concurrency for cell in plan.cells() if judge.cells[cell.key].blocks})))
     who = "; ".join(
-        f"{end.role} {end.name} ({' '.join(filter(None, (end.engine, end.fingerprint)))}, "
+        f"{end.name if end.name == end.role else f'{end.role} {end.name}'} ({' '.join(filter(None, (end.engine, end.fingerprint)))}, "
         f"lm_head {end.lm_head or 'unstated'})"
         for end in manifest.endpoints
     )
