@@ -20,6 +20,7 @@ from fuzzer.summary import (
     CellSummary,
     Clusters,
     Comparison,
+    EndpointSummary,
     FamilyCalibration,
     FindingGroup,
     Interval,
@@ -297,11 +298,7 @@ def scope(manifest: Manifest, judge: Judge, verdict: VerdictName) -> str:
     families = sorted({row.family for row in _calibration_rows(judge) if row.kept})
     schedules = ", ".join(sorted({cell.schedule for cell in plan.cells() if judge.cells[cell.key].blocks}))
     levels = ", ".join(map(str, sorted({cell.concurrency for cell in plan.cells() if judge.cells[cell.key].blocks})))
-    who = "; ".join(
-        f"{end.name if end.name == end.role else f'{end.role} {end.name}'} ({' '.join(filter(None, (end.engine, end.fingerprint)))}, "
-        f"lm_head {end.lm_head or 'unstated'})"
-        for end in manifest.endpoints
-    )
+    who = "; ".join(map(_who, manifest.endpoints))
     if not levels:
         return "Nothing was measured, so this says nothing about the candidate."
     against = (
@@ -313,3 +310,9 @@ def scope(manifest: Manifest, judge: Judge, verdict: VerdictName) -> str:
         f"Speaks of {who} on {', '.join(families) or 'no'} prompts, greedy, at concurrency {levels} under {schedules}, "
         f"{against}. It says nothing of other traffic, prompts, builds or hardware."
     )
+
+
+def _who(end: EndpointSummary) -> str:
+    name = end.name if end.name == end.role else f"{end.role} {end.name}"
+    engine = " ".join(filter(None, (end.engine, end.fingerprint)))
+    return f"{name} ({engine}, lm_head {end.lm_head or 'unstated'})"
