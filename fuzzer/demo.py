@@ -17,7 +17,7 @@ from fuzzer.sim.llamacpp import LlamaConfig, LlamaServer, Speculation
 from fuzzer.sim.process import SimServer
 
 NONE = "none"
-TIMEOUT = 3.0  # seconds; a simulated hang need not be waited for longer
+TIMEOUT = 2.0  # seconds; a simulated hang need not be waited for longer
 LLAMA_SLOTS = 8
 LLAMA_FAMILIES = ("echo", "last-message-wins")  # what a model of 135 million parameters does with some margin
 
