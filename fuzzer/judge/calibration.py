@@ -32,11 +32,6 @@ def calibration_key(candidate: str, lm_head: str | None, concurrency: int) -> st
     return f"{candidate}/{lm_head or 'unstated'}/c{concurrency}/{CALIBRATION}"
 
 
-def control_arm(exchanges: Iterable[Exchange]) -> Arm:
-    """The arm that calibrates: the reference, or the candidate where there is none."""
-    return "reference" if any(exchange.sent.arm == "reference" for exchange in exchanges) else "candidate"
-
-
 def by_prompt(exchanges: Iterable[Exchange], arm: Arm) -> dict[str, dict[int, Exchange]]:
     """The arm's calibration exchanges: prompt, then pass."""
     table: dict[str, dict[int, Exchange]] = {}
@@ -46,9 +41,9 @@ def by_prompt(exchanges: Iterable[Exchange], arm: Arm) -> dict[str, dict[int, Ex
     return table
 
 
-def kept(exchanges: Sequence[Exchange], context: Context) -> tuple[str, ...]:
+def kept(exchanges: Sequence[Exchange], arm: Arm, context: Context) -> tuple[str, ...]:
     """The prompts that the calibrating arm got right in every pass, in the order of the pool."""
-    table = by_prompt(exchanges, control_arm(exchanges))
+    table = by_prompt(exchanges, arm)
     return tuple(
         sorted(
             prompt
@@ -88,12 +83,11 @@ class Calibration:
     truncated: int = 0
     wrong_at_n_only: int = 0
 
-    def add_block(self, exchanges: Sequence[Exchange], keep: Sequence[str], context: Context) -> None:
-        """Count a calibration block."""
+    def add_block(self, exchanges: Sequence[Exchange], arm: Arm, keep: Sequence[str], context: Context) -> None:
+        """Count a calibration block; ``arm`` is the one that calibrates."""
         self.ready.extend(keep)
         self.blocks += 1
         self.barren = 0 if keep else self.barren + 1
-        arm = control_arm(exchanges)
         table = by_prompt(exchanges, arm)
         self._families(table, set(keep), context)
         if arm == "reference":

@@ -12,7 +12,7 @@ from fuzzer.finding import Finding
 from fuzzer.history.overlap import OverlapIndex
 from fuzzer.history.records import AnyRecord, Arm, Block, Counters, Done, Exchange, Prompt, Resumed, Sent, Stage
 from fuzzer.judge.ability import Ability
-from fuzzer.judge.calibration import CALIBRATION, Calibration, control_arm, kept
+from fuzzer.judge.calibration import CALIBRATION, Calibration, kept
 from fuzzer.judge.grading import grade_exchange
 from fuzzer.judge.groups import Groups
 from fuzzer.judge.tally import CellTally
@@ -41,6 +41,7 @@ class Judge:
         self.first_ns: int | None = None
         self.last_ns = 0
         self._sink = sink
+        self._arm: Arm = "reference" if plan.references else "candidate"  # the one that calibrates
         self._open: dict[BlockKey, dict[str, Exchange]] = {}
         self._where: dict[str, BlockKey] = {}
         self._closed: set[BlockKey] = set()
@@ -95,7 +96,7 @@ class Judge:
     def keep(self, cell: str, block: int) -> tuple[str, ...]:
         """The prompts of an open calibration block that may be judged."""
         batch = self._batch((cell, block))
-        return kept(batch, self._context(batch))
+        return kept(batch, self._arm, self._context(batch))
 
     def context(self, exchanges: Batch) -> Context:
         """What an oracle may look at besides its exchanges."""
@@ -172,17 +173,16 @@ class Judge:
             tally.prompts += len(block.judged_prompts)
             tally.add_block({arm: tuple(group) for arm, group in measured.items()}, context, self._control(tally.cell))
         elif block.cell.endswith(f"/{CALIBRATION}"):
-            self.calibration(block.cell).add_block(batch, block.judged_prompts, context)
+            self.calibration(block.cell).add_block(batch, self._arm, block.judged_prompts, context)
         self._closed.add(key)
         self._open.pop(key, None)
 
     def _learn(self, batch: Batch, context: Context) -> None:
         """What the calibrating arm can do, from probes and from the passes that run one at a time."""
-        arm = control_arm(batch)
         for exchange in batch:
             sent = exchange.sent
             alone = sent.phase == "preflight" or (sent.phase == "calibration" and sent.pass_index == ALONE)
-            if sent.arm == arm and alone:
+            if sent.arm == self._arm and alone:
                 self.ability.add(self.prompts[sent.prompt], right=grade_exchange(exchange, context.grade).good)
 
     def _control(self, cell: Cell) -> dict[tuple[str, int], bool] | None:
