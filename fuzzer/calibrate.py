@@ -102,7 +102,7 @@ class Calibrator:
 
     def _why_no_prompts(self, cursor: int) -> str:
         if self._used_up(cursor):
-            return f"the corpus is used up: all of its {self.pool.size} prompts were tried"
+            return f"the corpus is used up: of its {self.pool.size} prompts too few are such that the model can do them"
         return "the model can do too few of these prompts: try easier families (specfuzz families)"
 
     async def _passes(self, calibration: Calibration, level: int, able: Sequence[str]) -> None:
