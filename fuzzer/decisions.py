@@ -99,7 +99,6 @@ class CellDecision:
     p_service: float | None = None
     p_service_adjusted: float | None = None
     floor: NoiseFloor | None = None
-    rate_failed: bool = False
 
 
 def confounded(plan: Plan, candidate: Endpoint) -> str:
@@ -288,7 +287,6 @@ def _rate(judge: Judge, cell: Cell, decision: CellDecision) -> None:
         state = "fail" if lower > limit else "pass" if upper < limit else "open"
         message = f"{k} of {n} {unit} failed: at least {lower:.2%}, over the limit of {limit:.2%}"
     if state == "fail":
-        decision.rate_failed = True
         decision.fails.append(Reason(code="wrong-rate", cell=cell.key, message=message))
     elif state == "open" or upper >= limit:
         decision.opens.append(_open_reason(policy, cell, k, n, upper, unit))
