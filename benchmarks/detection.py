@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import anyio
 
@@ -132,6 +133,38 @@ def table(rows: list[dict[str, object]]) -> str:
     return "\n".join(lines)
 
 
+def notes(rows: list[dict[str, object]]) -> str:
+    """Totals behind the table: donors, drift by lm_head precision, cost."""
+    donors: Counter[str] = Counter()
+    drift: dict[str, Counter[str]] = {}
+    for row in rows:
+        donors.update(_table(row["donors"]))
+        if row["fault"] == "verify-drift":
+            for key, pair in _table(row["rates"]).items():
+                head, _, level, _ = key.split("/")
+                drift.setdefault(f"{head} at {level.removeprefix('c')}", Counter()).update(
+                    failed=pair[0], judged=pair[1]
+                )
+    rates = ", ".join(f"{name} {count['failed']}/{count['judged']}" for name, count in sorted(drift.items()))
+    return (
+        f"Certain bleeds whose named donor is the prompt that the reply's span stands in: {donors['right']} right, "
+        f"{donors['wrong']} wrong. Answers failed under verify-drift, all seeds, by lm_head and concurrency: {rates}."
+    )
+
+
+def _table(value: object) -> dict[str, Any]:
+    assert isinstance(value, dict)
+    return value
+
+
+INTRODUCTION = """# Detection power and false alarms, simulated pair
+
+`python -m benchmarks.detection`: each fault at its default rate, each seed a fresh pair of servers, the gate at its default
+size (levels 1 and 8, closed-loop and burst-solo, sequential). `none` is the clean pair with its benign batch noise on.
+Right kind: a finding of a kind that the fault must show as was there. One row a run in `results.jsonl`.
+"""
+
+
 def main() -> None:
     """Run what is missing, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -153,8 +186,8 @@ def main() -> None:
             with arguments.results.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
             print(f"{fault} seed {seed}: exit {row['exit']} in {row['seconds']} s", flush=True)
-    text = table(rows)
-    (arguments.results.parent / "README.md").write_text(f"# Detection power\n\n{text}\n", encoding="utf-8")
+    text = f"{table(rows)}\n\n{notes(rows)}"
+    (arguments.results.parent / "README.md").write_text(f"{INTRODUCTION}\n{text}\n", encoding="utf-8")
     print(text)
 
 
