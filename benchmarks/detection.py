@@ -159,9 +159,9 @@ def _table(value: object) -> dict[str, Any]:
 
 INTRODUCTION = """# Detection power and false alarms, simulated pair
 
-`python -m benchmarks.detection`: each fault at its default rate, each seed a fresh pair of servers, the gate at its default
-size (levels 1 and 8, closed-loop and burst-solo, sequential). `none` is the clean pair with its benign batch noise on.
-Right kind: a finding of a kind that the fault must show as was there. One row a run in `results.jsonl`.
+`python -m benchmarks.detection`: each fault at its default rate, each seed a fresh pair of servers, the gate at its
+default size (levels 1 and 8, closed-loop and burst-solo, sequential). `none` is the clean pair with its benign batch
+noise on. Right kind: a finding of a kind that the fault must show as was there. `results.jsonl` has a row for each run.
 """
 
 
