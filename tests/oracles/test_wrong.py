@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from fuzzer.finding import Finding
-from fuzzer.history.records import Canary, Exchange, Prompt
+from fuzzer.history.records import Arm, Canary, Exchange, Prompt
+from fuzzer.oracles.divergence import ALONE
 from fuzzer.oracles.wrong import judge
 from fuzzer.prompts.grade import Grade
 from tests.oracles.factory import World, containment, exchange, prompt
@@ -110,3 +111,17 @@ def test_each_answer_is_checked_once() -> None:
         assert list(judge(world.batch, context)) == []
         assert [context.grade(one) for one in world.batch] == [Grade("right"), Grade("right")]
     assert sorted(asked) == ["a", "b"]
+
+
+def test_a_reference_that_is_right_alone_and_wrong_at_n_is_a_finding_about_the_reference() -> None:
+    def calibrated(alone: str, at_n: str, arm: Arm = "reference") -> list[Finding]:
+        return found(
+            exchange("victim", alone, arm=arm, phase="calibration", pass_index=ALONE, concurrency=1),
+            exchange("victim", at_n, arm=arm, phase="calibration", pass_index=0),
+        )
+
+    (finding,) = calibrated("Copperfield Larkwood", "nonsense")
+    assert (finding.arm, finding.sub_kind, finding.certainty) == ("reference", "wrong-at-n", "possible")
+    assert calibrated("Copperfield Larkwood", "Copperfield Larkwood") == []
+    assert calibrated("nonsense", "nonsense") == []
+    assert calibrated("Copperfield Larkwood", "nonsense", arm="candidate") == []
