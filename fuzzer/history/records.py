@@ -15,7 +15,7 @@ HISTORY_VERSION = 1
 
 Arm = Literal["candidate", "reference"]
 Channel = Literal["system", "history", "user"]
-Level = Literal["easy", "hard"]
+Level = Literal["easy", "medium", "hard"]
 Phase = Literal["preflight", "warmup", "calibration", "measure", "filler"]
 CacheClass = Literal["warm", "cold"]
 
@@ -48,11 +48,46 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
 
-class Message(Record):
-    """One chat message as it goes over the wire."""
+class ToolCall(Record):
+    """One call of a function, in a history or in a reply. ``arguments`` is the JSON text as it came, whatever it is."""
 
-    role: Literal["system", "user", "assistant"]
+    name: str
+    arguments: str
+    id: str = ""
+
+
+class Message(Record):
+    """One chat message as it goes over the wire; a "tool" message answers the call of that id."""
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+
+
+class Tool(Record):
+    """A function that the model may call; ``parameters`` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, JsonValue]
+
+
+class Wants(Record):
+    """What a prompt asks of the request beside its messages; whatever is unset is as in every other request.
+
+    ``json_schema`` constrains the answer (structured output). ``tool_choice`` "auto" lets the model decide.
+    ``thinking`` switches thinking for this prompt alone. ``max_tokens`` is this prompt's own output limit.
+    """
+
+    json_schema: dict[str, JsonValue] | None = None
+    tools: tuple[Tool, ...] = ()
+    tool_choice: Literal["auto", "required"] = "auto"
+    thinking: Literal["on", "off"] | None = None
+    max_tokens: int | None = None
+
+
+PLAIN = Wants()
 
 
 class Canary(Record):
@@ -72,7 +107,8 @@ class Prompt(Record):
 
     ``answer`` is the canonical right answer. ``items`` are the names that are distinctive for this prompt (8 characters
     or more; used for *likely* attribution). ``spec`` is the family's own: whatever its checker needs. ``attributable``
-    is false for families whose answers cannot be unique; those are never used for attribution by answer.
+    is false for families whose answers cannot be unique; those are never used for attribution by answer. ``checkable``
+    is false where no right answer is known (a row of a traffic log): such a prompt serves divergence and bleed only.
     """
 
     type: Literal["prompt"] = "prompt"
@@ -86,11 +122,15 @@ class Prompt(Record):
     elicits: tuple[Channel, ...] = ()
     spec: dict[str, JsonValue] = Field(default_factory=dict)
     attributable: bool = True
+    checkable: bool = True
+    wants: Wants = PLAIN
 
     @property
     def text(self) -> str:
-        """All message contents, joined by newlines: what "absent from the victim's own prompt" is tested against."""
-        return "\n".join(message.content for message in self.messages)
+        """All contents and arguments of calls, a line each: what "absent from the victim's own prompt" is tested on."""
+        parts = [message.content for message in self.messages]
+        parts += [call.arguments for message in self.messages for call in message.tool_calls]
+        return "\n".join(parts)
 
 
 class Sent(Record):
@@ -164,9 +204,10 @@ class Draft(Record):
 class Received(Record):
     """All that came back for one request. ``outcome`` other than "ok" means no usable answer; ``detail`` says why.
 
-    ``text``, ``reasoning`` and ``tool_arguments`` hold what came before a failure, too. ``anomalies`` are protocol
-    faults that left the answer usable ("duplicate-chunk", "no-done", "role-twice" ...). ``raw`` is the start of the
-    body where it could not be understood. ``parts`` counts content-bearing chunks (1 when not streamed).
+    ``text``, ``reasoning``, ``tool_arguments`` (of all calls) and ``tool_calls`` hold what came before a failure, too.
+    ``anomalies`` are protocol faults that left the answer usable ("duplicate-chunk", "no-done", "role-twice" ...).
+    ``raw`` is the start of the body where it could not be understood. ``parts`` counts content-bearing chunks (1 when
+    not streamed).
     """
 
     outcome: Outcome
@@ -175,6 +216,7 @@ class Received(Record):
     text: str = ""
     reasoning: str = ""
     tool_arguments: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
     token_ids: tuple[int, ...] | None = None
     logprobs: tuple[TokenLogprob, ...] | None = None

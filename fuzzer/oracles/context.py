@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from fuzzer import prompts as families
 from fuzzer.history.overlap import OverlapIndex
-from fuzzer.history.records import Exchange, Prompt
+from fuzzer.history.records import Exchange, Prompt, ToolCall
 from fuzzer.oracles.build import label
 from fuzzer.oracles.content import ContentIndex
 from fuzzer.prompts.grade import Grade
@@ -24,7 +24,9 @@ _Place = tuple[str, int, str, int, str, int, str]
 class Checker(Protocol):
     """The check of an answer by its prompt's family."""
 
-    def __call__(self, prompt: Prompt, text: str, /, *, finish_reason: str | None = None) -> Grade:
+    def __call__(
+        self, prompt: Prompt, text: str, /, *, finish_reason: str | None = None, calls: Sequence[ToolCall] = ()
+    ) -> Grade:
         """Grade a text as the answer to a prompt."""
 
 
@@ -83,7 +85,7 @@ class Context:
         received, prompt = exchange.received, self.prompt(exchange)
         if received is None or received.outcome != "ok" or prompt is None:
             return None
-        return self.check(prompt, received.text, finish_reason=received.finish_reason)
+        return self.check(prompt, received.text, finish_reason=received.finish_reason, calls=received.tool_calls)
 
 
 def _by_place(batch: Iterable[Exchange]) -> dict[_Place, Exchange]:

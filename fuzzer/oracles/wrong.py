@@ -120,7 +120,8 @@ def _answers(exchange: Exchange, donor: str | None, context: Context) -> bool:
     if prompt is None or exchange.received is None:
         return False
     received = exchange.received
-    return context.check(prompt, received.text, finish_reason=received.finish_reason).value in _GOOD
+    grade = context.check(prompt, received.text, finish_reason=received.finish_reason, calls=received.tool_calls)
+    return grade.value in _GOOD
 
 
 def _donor_words(bleed: Bleed | None) -> str:

@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fuzzer.errors import UsageError
-from fuzzer.history.records import Level, Prompt
+from fuzzer.history.records import Level, Prompt, ToolCall
 from fuzzer.prompts import corpora
 from fuzzer.prompts.families import FAMILIES, Family
 from fuzzer.prompts.grade import Grade
-from fuzzer.prompts.pool import MIX, PromptPool
+from fuzzer.prompts.pool import PromptPool
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A family for people: ``weights`` are its prompts among 100 of the default mix, by level."""
+    """A family for people: ``shares`` are its prompts among 100 of the default mix, by level."""
 
     name: str
     levels: tuple[Level, ...]
     summary: str
     exposes: str
-    weights: dict[Level, int]
+    shares: Mapping[Level, float]
 
 
-def check(prompt: Prompt, text: str, *, finish_reason: str | None = None) -> Grade:
+def check(prompt: Prompt, text: str, *, finish_reason: str | None = None, calls: Sequence[ToolCall] = ()) -> Grade:
     """What an answer is worth, from the recorded prompt alone; never raises for anything that a server sends."""
     if prompt.family.startswith(corpora.PREFIX):
         return corpora.check(prompt, text, finish_reason)
     family = FAMILIES.get(prompt.family)
     if family is None:
         raise UsageError(f"prompt {prompt.id} is of the unknown family {prompt.family!r}; known: {', '.join(FAMILIES)}")
-    return family.check(prompt, text, finish_reason)
+    return family.check(prompt, text, finish_reason, calls)
 
 
 def describe() -> tuple[Description, ...]:
     """All families, for ``specfuzz families``."""
+    whole = sum(sum(family.weights.values()) for family in FAMILIES.values())
     return tuple(
         Description(
-            family.name, family.levels, family.summary, family.exposes, {"easy": MIX[name][0], "hard": MIX[name][1]}
+            family.name,
+            family.levels,
+            family.summary,
+            family.exposes,
+            {level: 100 * weight / whole for level, weight in family.weights.items()},
         )
-        for name, family in FAMILIES.items()
+        for family in FAMILIES.values()
     )
 
 

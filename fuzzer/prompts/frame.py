@@ -1,8 +1,8 @@
 """The frame that every family's question is set in: system message, earlier turns, ticket, closing line.
 
-Easy prompts are short, so that a model of 135 million parameters can answer them. Hard ones have a long shared system
-message and ask for three lines: a mark from the system message or the history, the answer, and the ticket; so an answer
-tells which channel it was taken from.
+Easy and medium prompts are short, so that a model of 135 million parameters can answer some. Hard ones have a long
+shared system message and ask for three lines: a mark from the system message or the history, the answer, and the
+ticket; so an answer tells which channel it was taken from.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from fuzzer.history.records import Canary, Channel, Level, Message, Prompt
+from fuzzer.history.records import PLAIN, Canary, Channel, Level, Message, Prompt, Wants
 from fuzzer.prompts import canary
 
 GUIDE = (
@@ -42,6 +42,7 @@ class Task:
     codes: tuple[Canary, ...] = ()
     elicits: tuple[Channel, ...] = ()
     attributable: bool = True
+    wants: Wants = PLAIN
 
 
 @dataclass(slots=True)
@@ -61,7 +62,7 @@ class _Sheet:
 
 def frame(family: str, rng: random.Random, prompt_id: str, level: Level, task: Task) -> Prompt:
     """The whole prompt for a task, with fresh canaries in every channel."""
-    return (_easy if level == "easy" else _hard)(family, rng, prompt_id, task)
+    return _hard(family, rng, prompt_id, task) if level == "hard" else _short(family, rng, prompt_id, level, task)
 
 
 def cohort(prompt: Prompt, group: str) -> Prompt:
@@ -72,7 +73,7 @@ def cohort(prompt: Prompt, group: str) -> Prompt:
     return prompt.model_copy(update={"messages": (headed, *rest), "canaries": (mark, *prompt.canaries)})
 
 
-def _easy(family: str, rng: random.Random, prompt_id: str, task: Task) -> Prompt:
+def _short(family: str, rng: random.Random, prompt_id: str, level: Level, task: Task) -> Prompt:
     sheet = _Sheet()
     system = task.system or f"Session tag: {sheet.mark(rng, 'system')}."
     sheet.messages.append(Message(role="system", content=f"Be brief. {system}"))
@@ -80,7 +81,7 @@ def _easy(family: str, rng: random.Random, prompt_id: str, task: Task) -> Prompt
         sheet.turn(f"Ticket: {sheet.mark(rng, 'history')}\n{question}", answer)
     ask = f"Ticket: {sheet.mark(rng, 'user')}\n{task.ask}"
     sheet.messages.append(Message(role="user", content=ask))
-    return _prompt(family, "easy", prompt_id, task, sheet, answer=task.answer, frame=(), elicits=task.elicits)
+    return _prompt(family, level, prompt_id, task, sheet, answer=task.answer, frame=(), elicits=task.elicits)
 
 
 def _hard(family: str, rng: random.Random, prompt_id: str, task: Task) -> Prompt:
@@ -118,4 +119,5 @@ def _prompt(
         elicits=elicits,
         spec={**task.spec, "frame": list(frame), "decoys": [answer for _, answer in task.earlier]},
         attributable=task.attributable,
+        wants=task.wants,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 
 _FIRSTS = (
@@ -29,29 +28,10 @@ _SECONDS = (
 _FIRST = _FIRSTS.split()
 _SECOND = _SECONDS.split()
 PARTS = frozenset(first + second for first in _FIRST for second in _SECOND)
+LONG_PARTS = tuple(sorted(part.capitalize() for part in PARTS if len(part) >= 7))
+"""What names are made of, in the form in which they are written."""
 _WORD = re.compile(r"[^\W\d_]+")
 _GAP = re.compile(r"\s{1,4}")
-
-
-def name(rng: random.Random) -> str:
-    """A name of two capitalised parts, at least 12 letters in all."""
-    return f"{_part(rng)} {_part(rng)}"
-
-
-def names(rng: random.Random, count: int) -> list[str]:
-    """So many names whose first parts all differ, so that their alphabetical order is plain."""
-    drawn: dict[str, str] = {}
-    while len(drawn) < count:
-        candidate = name(rng)
-        drawn.setdefault(candidate.split()[0], candidate)
-    return list(drawn.values())
-
-
-def _part(rng: random.Random) -> str:
-    while True:
-        part = rng.choice(_FIRST) + rng.choice(_SECOND)
-        if len(part) >= 7:
-            return part.capitalize()
 
 
 def spans(text: str) -> list[tuple[int, int]]:

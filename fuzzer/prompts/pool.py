@@ -4,54 +4,42 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Literal
 
 from fuzzer.errors import UsageError
 from fuzzer.history.records import Level, Prompt
 from fuzzer.prompts import canary
 from fuzzer.prompts import corpora as corpus
+from fuzzer.prompts.draws import Draws, Series
 from fuzzer.prompts.families import FAMILIES
 from fuzzer.prompts.frame import cohort
 
 COHORT = 16  # prompts that share the head of their system message
-
-_LEVELS: tuple[Level, Level] = ("easy", "hard")
-
-# The default mix: of 100 prompts, so many easy and hard ones.
-MIX: dict[str, tuple[int, int]] = {
-    "code-word": (16, 5),
-    "echo": (10, 4),
-    "last-message-wins": (12, 8),
-    "keyed-json": (10, 5),
-    "lookup": (6, 4),
-    "arithmetic": (4, 2),
-    "reverse": (2, 2),
-    "count-on": (2, 2),
-    "sort": (1, 2),
-    "ordering": (1, 2),
-}
 
 
 class PromptPool:
     """All prompts of a run, by index.
 
     ``families`` empty means the default mix. With corpora alone the pool is finite; with families too, the corpora's
-    rows come first. Rows are shuffled by the seed.
+    rows come first. Rows are shuffled by the seed. ``pad`` is the length in tokens of padded prompts.
     """
 
-    def __init__(self, seed: int, families: Sequence[str] = (), corpora: Sequence[str] = ()) -> None:
+    def __init__(
+        self, seed: int, families: Sequence[str] = (), corpora: Sequence[str] = (), pad: int | None = None
+    ) -> None:
         for name in families:
             if name not in FAMILIES:
                 raise UsageError(f"--family {name!r} is unknown; known are {', '.join(FAMILIES)}")
         self._seed = seed
+        self._pad = pad
         self._rows = self._shuffled(corpora)
         self._finite = bool(corpora) and not families
         self._kinds: list[tuple[str, Level]] = []
         self._weights: list[int] = []
-        for name in dict.fromkeys(families or MIX):
-            for level, weight in zip(_LEVELS, MIX[name], strict=True):
+        for name in dict.fromkeys(families or FAMILIES):
+            asked = bool(families) and not any(FAMILIES[name].weights.values())
+            for level, weight in FAMILIES[name].weights.items():
                 self._kinds.append((name, level))
-                self._weights.append(weight)
+                self._weights.append(1 if asked else weight)
 
     @property
     def size(self) -> int | None:
@@ -62,7 +50,7 @@ class PromptPool:
         """The index-th judged prompt; IndexError beyond the end of a finite pool."""
         if index < len(self._rows):
             name, row = self._rows[index]
-            return corpus.prompt(name, row, self._rng("p", index), f"p{index:06d}")
+            return corpus.prompt(name, row, Draws(self._seed, "p", index), f"p{index:06d}")
         if self._finite:
             raise IndexError(f"the corpus has {len(self._rows)} rows; there is no prompt {index}")
         return self._make("p", index)
@@ -76,11 +64,8 @@ class PromptPool:
         random.Random(f"{self._seed}/corpora").shuffle(rows)
         return rows
 
-    def _make(self, series: Literal["p", "f"], index: int) -> Prompt:
-        rng = self._rng(series, index)
+    def _make(self, series: Series, index: int) -> Prompt:
+        rng = Draws(self._seed, series, index, pad=self._pad)
         name, level = rng.choices(self._kinds, self._weights)[0]
         group = canary.mark(random.Random(f"{self._seed}/{series}/group/{index // COHORT}"))
         return cohort(FAMILIES[name].generate(rng, f"{series}{index:06d}", level), group)
-
-    def _rng(self, series: str, index: int) -> random.Random:
-        return random.Random(f"{self._seed}/{series}/{index}")

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fuzzer.history.records import ToolCall
 from fuzzer.prompts import canary
 
 _FENCE = re.compile(r"```[^\S\n]*[A-Za-z]{0,12}[^\S\n]*(?=\n|$)|```")
@@ -56,14 +57,16 @@ class Reply:
     """``text`` is the reply with plain hyphens and without reasoning; ``bare`` also lacks bold, back-ticks and fences.
 
     ``body`` is ``bare`` with every canary mark blanked out, at equal offsets: the place to look for answers.
+    ``calls`` are the functions called.
     """
 
     text: str
     bare: str
     body: str
+    calls: tuple[ToolCall, ...] = ()
 
     @classmethod
-    def of(cls, text: str) -> Reply:
+    def of(cls, text: str, calls: Sequence[ToolCall] = ()) -> Reply:
         """Prepare a reply as it came over the wire."""
         plain = canary.plain(text).replace("\r\n", "\n")
         _, closed, tail = plain.rpartition("</think>")
@@ -72,12 +75,12 @@ class Reply:
         elif plain.lstrip().startswith("<think>"):
             plain = ""
         bare = _MARKUP.sub("", _FENCE.sub("", plain))
-        return cls(text=plain, bare=bare, body=canary.MARK.sub(_blank, bare))
+        return cls(text=plain, bare=bare, body=canary.MARK.sub(_blank, bare), calls=tuple(calls))
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing in it that a person could see."""
-        return not self.text.strip()
+        return not self.text.strip() and not self.calls
 
     @property
     def refuses(self) -> bool:

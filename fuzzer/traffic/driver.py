@@ -242,15 +242,19 @@ class _StageRun:
 
     def _params(self, job: _Job) -> Params:
         return Params(
-            max_tokens=self.spec.max_tokens or self.sampling.tokens,
+            max_tokens=self._limit(job.prompt),
             stream=self.sampling.stream,
             logprobs=TOP_LOGPROBS if self.spec.logprobs else 0,
             cache=self.sampling.cache,
             salt=job.key,
             seed=self.sampling.seed,
-            thinking=self.sampling.thinking,
+            thinking=job.prompt.wants.thinking or self.sampling.thinking,
             request_id=job.key,
+            wants=job.prompt.wants,
         )
+
+    def _limit(self, prompt: Prompt) -> int:
+        return self.spec.max_tokens or prompt.wants.max_tokens or self.sampling.tokens
 
     def _sent(self, job: _Job, flight: Flight, now: int) -> None:
         exposure = self.line.exposures[job.prompt.id]
@@ -271,7 +275,7 @@ class _StageRun:
             cache=self.sampling.cache,
             stream=self.sampling.stream,
             logprobs=self.spec.logprobs,
-            max_tokens=self.spec.max_tokens or self.sampling.tokens,
+            max_tokens=self._limit(job.prompt),
             sent_ns=now,
             in_flight=flight.at_send,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fuzzer.history.records import CacheClass
+from fuzzer.history.records import PLAIN, CacheClass, Wants
 from fuzzer.plan import Thinking
 
 
@@ -15,6 +15,7 @@ class Params:
     ``max_tokens`` is at least 1. ``logprobs`` is the number of alternatives asked for at each position, 0 for no
     log-probabilities at all. ``salt`` keeps prefix caches apart where ``cache`` is "cold" and the engine knows salts
     (unused otherwise). ``thinking`` "auto" sends no switch. ``request_id`` goes out as ``X-Request-Id``, "" for none.
+    ``wants`` is what the prompt itself asks for (structured output, tools).
     """
 
     max_tokens: int
@@ -25,3 +26,4 @@ class Params:
     seed: int = 0
     thinking: Thinking = "auto"
     request_id: str = ""
+    wants: Wants = PLAIN

@@ -19,6 +19,7 @@ from fuzzer.history.records import (
     Received,
     Sent,
     TokenLogprob,
+    ToolCall,
     Usage,
 )
 from fuzzer.oracles.content import ContentIndex
@@ -125,7 +126,9 @@ def exchange(
     return Exchange(sent=sent, done=None if lost else done)
 
 
-def containment(prompt: Prompt, text: str, *, finish_reason: str | None = None) -> Grade:
+def containment(
+    prompt: Prompt, text: str, *, finish_reason: str | None = None, calls: Sequence[ToolCall] = ()
+) -> Grade:
     """A checker: right if the answer stands in the text, none if there is no text."""
     if not text:
         return Grade("none", "empty")

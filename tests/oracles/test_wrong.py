@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from fuzzer.finding import Finding
-from fuzzer.history.records import Arm, Canary, Exchange, Prompt
+from fuzzer.history.records import Arm, Canary, Exchange, Prompt, ToolCall
 from fuzzer.oracles.divergence import ALONE
 from fuzzer.oracles.wrong import judge
 from fuzzer.prompts.grade import Grade
@@ -91,7 +93,7 @@ def test_a_right_answer_with_a_neighbours_canary_is_left_to_bleed() -> None:
 
 
 def test_the_familys_own_sub_kind_is_kept() -> None:
-    def check(known: Prompt, text: str, *, finish_reason: str | None = None) -> Grade:
+    def check(known: Prompt, text: str, *, finish_reason: str | None = None, calls: Sequence[ToolCall] = ()) -> Grade:
         return Grade("wrong", "dropped-constraint") if text == "nonsense" else containment(known, text)
 
     world = World((VICTIM,), (exchange("victim", "nonsense"), GOOD), check=check)
@@ -101,7 +103,7 @@ def test_the_familys_own_sub_kind_is_kept() -> None:
 def test_each_answer_is_checked_once() -> None:
     asked: list[str] = []
 
-    def check(known: Prompt, text: str, *, finish_reason: str | None = None) -> Grade:
+    def check(known: Prompt, text: str, *, finish_reason: str | None = None, calls: Sequence[ToolCall] = ()) -> Grade:
         asked.append(text)
         return Grade("right")
 

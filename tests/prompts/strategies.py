@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import random
+import zlib
 
 from hypothesis import strategies as st
 
 from fuzzer.history.records import Level, Prompt
 from fuzzer.prompts import FAMILIES
+from fuzzer.prompts.draws import Draws
 
-LEVELS: tuple[Level, ...] = ("easy", "hard")
-KINDS = tuple((name, level) for name in FAMILIES for level in LEVELS)
+KINDS = tuple((name, level) for name, family in FAMILIES.items() for level in family.levels)
 
 
 def make(family: str, level: Level, seed: int | str) -> Prompt:
     """One prompt of a family, from a seed."""
-    return FAMILIES[family].generate(random.Random(f"{family}/{level}/{seed}"), f"p{seed}", level)
+    return FAMILIES[family].generate(Draws(zlib.crc32(f"{family}/{level}/{seed}".encode()), "p", 0), f"p{seed}", level)
 
 
 def prompts() -> st.SearchStrategy[Prompt]:

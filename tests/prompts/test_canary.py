@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fuzzer.prompts import canary, names
+from fuzzer.prompts.draws import Draws
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_a_word_with_a_hyphen_is_no_code() -> None:
 
 
 def test_names_are_found_in_any_case_and_only_whole() -> None:
-    name = names.name(random.Random(1))
+    name = Draws(1, "p", 0).name()
     first, second = name.split()
     assert len(name) >= 12
     for text in (name, name.lower(), name.upper(), f"({first}\n{second})"):
@@ -59,7 +60,7 @@ def test_names_are_found_in_any_case_and_only_whole() -> None:
 
 def test_names_drawn_together_start_differently() -> None:
     for seed in range(100):
-        drawn = names.names(random.Random(seed), 10)
+        drawn = Draws(seed, "p", 0).names(10)
         assert len({name.split()[0] for name in drawn}) == 10
 
 

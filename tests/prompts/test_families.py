@@ -225,8 +225,8 @@ def test_an_ordering_has_exactly_one_solution(level: Level) -> None:
 def test_every_family_describes_itself() -> None:
     rows = describe()
     assert [row.name for row in rows] == list(FAMILIES)
-    assert all(row.summary and row.exposes and row.levels == ("easy", "hard") for row in rows)
-    assert sum(weight for row in rows for weight in row.weights.values()) == 100
+    assert all(row.summary and row.exposes and len(row.levels) >= 2 for row in rows)
+    assert sum(weight for row in rows for weight in row.shares.values()) == pytest.approx(100)
 
 
 def test_generation_takes_nothing_from_outside() -> None:

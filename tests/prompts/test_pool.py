@@ -8,7 +8,6 @@ import pytest
 from fuzzer.errors import UsageError
 from fuzzer.history.records import Prompt
 from fuzzer.prompts import FAMILIES, PromptPool, check
-from fuzzer.prompts.pool import MIX
 
 COUNT = 5_000
 
@@ -35,11 +34,11 @@ def test_prompts_and_their_canaries_are_unique(mix: list[Prompt], fillers: list[
     assert cohorts.isdisjoint(own)
 
 
-def test_items_and_answers_are_nearly_unique(mix: list[Prompt]) -> None:
+def test_items_and_answers_are_unique(mix: list[Prompt]) -> None:
     items = [item for prompt in mix for item in set(prompt.items)]
-    assert len(items) - len(set(items)) <= len(items) / 1000
+    assert len(items) == len(set(items))
     answers = [prompt.answer for prompt in mix if prompt.attributable]
-    assert len(answers) - len(set(answers)) <= 1
+    assert len(answers) == len(set(answers))
 
 
 def test_at_least_a_third_elicit_the_system_or_the_history(mix: list[Prompt]) -> None:
@@ -50,12 +49,11 @@ def test_at_least_a_third_elicit_the_system_or_the_history(mix: list[Prompt]) ->
 
 
 def test_the_mix_is_the_stated_one(mix: list[Prompt]) -> None:
-    assert set(MIX) == set(FAMILIES)
-    assert sum(map(sum, MIX.values())) == 100
-    for name, (easy, hard) in MIX.items():
-        for level, weight in (("easy", easy), ("hard", hard)):
+    whole = sum(sum(family.weights.values()) for family in FAMILIES.values())
+    for name, family in FAMILIES.items():
+        for level, weight in family.weights.items():
             share = sum(prompt.family == name and prompt.level == level for prompt in mix) / COUNT
-            assert share == pytest.approx(weight / 100, abs=0.02)
+            assert share == pytest.approx(weight / whole, abs=0.02)
 
 
 def test_sixteen_prompts_share_the_head_of_their_system_message(mix: list[Prompt]) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from fuzzer.history.records import Prompt
+from fuzzer.history.records import Prompt, ToolCall
 from fuzzer.prompts import canary
 from fuzzer.prompts.checks.found import Found, strings
 from fuzzer.prompts.grade import Grade
@@ -13,9 +13,15 @@ from fuzzer.prompts.reply import Reply
 _TELLING = ("wrong-last-message", "another-question")  # these say more than that the reply never ended
 
 
-def judge(prompt: Prompt, text: str, finish_reason: str | None, extract: Callable[[Prompt, Reply], Found]) -> Grade:
+def judge(
+    prompt: Prompt,
+    text: str,
+    finish_reason: str | None,
+    extract: Callable[[Prompt, Reply], Found],
+    calls: Sequence[ToolCall] = (),
+) -> Grade:
     """Grade a reply with the family's own extraction; never raises for anything that a server sends."""
-    reply = Reply.of(text)
+    reply = Reply.of(text, calls)
     if reply.empty:
         return Grade("none", "runaway" if finish_reason == "length" else "empty", "nothing was said")
     found = _framed(prompt, reply, extract(prompt, reply))

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import random
-
-from fuzzer.history.records import Canary, Channel, Level
-from fuzzer.prompts import canary, names
+from fuzzer.history.records import Canary, Channel, Level, Prompt
+from fuzzer.prompts import canary
+from fuzzer.prompts.checks import listing, single
+from fuzzer.prompts.checks.found import Found
+from fuzzer.prompts.draws import Draws
+from fuzzer.prompts.families.base import Family
 from fuzzer.prompts.frame import Task
+from fuzzer.prompts.reply import Reply
 
 _ASK_CODE_WORD = "What is the code word? Reply with the code word only."
 
 
-def code_word(rng: random.Random, level: Level) -> Task:
+def code_word(rng: Draws, level: Level) -> Task:
     """A code word is given once (easy), or changed twice so that the last one holds (hard)."""
     return _code_word_easy(rng) if level == "easy" else _code_word_hard(rng)
 
 
-def _code_word_easy(rng: random.Random) -> Task:
+def _code_word_easy(rng: Draws) -> Task:
     word = canary.code(rng)
     given = f"The code word is {word}."
     in_system = rng.random() < 1 / 2
@@ -31,7 +34,7 @@ def _code_word_easy(rng: random.Random) -> Task:
     )
 
 
-def _code_word_hard(rng: random.Random) -> Task:
+def _code_word_hard(rng: Draws) -> Task:
     first, second, last = (canary.code(rng) for _ in range(3))
     ask = (
         f"At first the code word was {first}. Then it was changed to {second}. Now it has been changed to {last}. "
@@ -40,13 +43,13 @@ def _code_word_hard(rng: random.Random) -> Task:
     return Task(ask=ask, answer=last, spec={"value": last}, codes=_user_codes(first, second, last))
 
 
-def lookup(rng: random.Random, level: Level) -> Task:
+def lookup(rng: Draws, level: Level) -> Task:
     """Which code belongs to a name: of two (easy), or the town and code of one row of a table of ten (hard)."""
     return _lookup_easy(rng) if level == "easy" else _lookup_hard(rng)
 
 
-def _lookup_easy(rng: random.Random) -> Task:
-    owners = names.names(rng, 2)
+def _lookup_easy(rng: Draws) -> Task:
+    owners = rng.names(2)
     codes = [canary.code(rng) for _ in owners]
     wanted = rng.randrange(2)
     facts = " ".join(f"The code of {owner} is {code}." for owner, code in zip(owners, codes, strict=True))
@@ -60,8 +63,8 @@ def _lookup_easy(rng: random.Random) -> Task:
     )
 
 
-def _lookup_hard(rng: random.Random) -> Task:
-    people, towns = names.names(rng, 10), names.names(rng, 10)
+def _lookup_hard(rng: Draws) -> Task:
+    people, towns = rng.names(10), rng.names(10)
     codes = [canary.code(rng) for _ in people]
     wanted = rng.randrange(10)
     rows = [f"{person} | {town} | {code}" for person, town, code in zip(people, towns, codes, strict=True)]
@@ -76,13 +79,13 @@ def _lookup_hard(rng: random.Random) -> Task:
     )
 
 
-def last_message_wins(rng: random.Random, level: Level) -> Task:
+def last_message_wins(rng: Draws, level: Level) -> Task:
     """Earlier turns ask other questions, each answered; the last message's question is the one to answer."""
     return _last_easy(rng) if level == "easy" else _last_hard(rng)
 
 
-def _last_easy(rng: random.Random) -> Task:
-    owners = names.names(rng, 3)
+def _last_easy(rng: Draws) -> Task:
+    owners = rng.names(3)
     codes = [canary.code(rng) for _ in owners]
     asks = [f"The code of {who} is {code}. What is the code of {who}?" for who, code in zip(owners, codes, strict=True)]
     return Task(
@@ -96,8 +99,8 @@ def _last_easy(rng: random.Random) -> Task:
     )
 
 
-def _last_hard(rng: random.Random) -> Task:
-    owners = names.names(rng, 3)
+def _last_hard(rng: Draws) -> Task:
+    owners = rng.names(3)
     codes = [canary.code(rng) for _ in owners]
     renewed = canary.code(rng)
     table = "\n".join(f"{owner}: {code}" for owner, code in zip(owners, codes, strict=True))
@@ -120,3 +123,23 @@ def _user_codes(*texts: str) -> tuple[Canary, ...]:
 
 def _codes(channel: Channel, *texts: str) -> tuple[Canary, ...]:
     return tuple(Canary(channel=channel, text=text) for text in texts)
+
+
+def _check_lookup(prompt: Prompt, reply: Reply) -> Found:
+    return (listing.pair if prompt.level == "hard" else single.code)(prompt, reply)
+
+
+FAMILIES = (
+    Family(
+        "code-word", "say a code word that was given", "another request's code, miscopied tokens",
+        code_word, single.code, {"easy": 16, "hard": 5},
+    ),
+    Family(
+        "lookup", "find one entry among several", "the wrong row, another request's table",
+        lookup, _check_lookup, {"easy": 6, "hard": 4},
+    ),
+    Family(
+        "last-message-wins", "answer the last of several questions", "an earlier turn's answer",
+        last_message_wins, single.code, {"easy": 12, "hard": 8},
+    ),
+)  # fmt: skip

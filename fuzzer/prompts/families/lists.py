@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import random
 from collections.abc import Callable, Sequence
 
 from fuzzer.history.records import Level
-from fuzzer.prompts import names
+from fuzzer.prompts.checks import listing
+from fuzzer.prompts.draws import Draws
+from fuzzer.prompts.families.base import Family
 from fuzzer.prompts.frame import Task
 
 _PLACES = ("first", "second", "third", "last")
@@ -16,9 +17,9 @@ _Order = tuple[str, ...]
 _Rule = tuple[str, Callable[[_Order], bool]]
 
 
-def ordering(rng: random.Random, level: Level) -> Task:
+def ordering(rng: Draws, level: Level) -> Task:
     """Four names in the one order that all constraints allow: a chain (easy), or mixed constraints (hard)."""
-    order = tuple(names.names(rng, 4))
+    order = tuple(rng.names(4))
     rules = _chain(order) if level == "easy" else _mixed(rng, order)
     rng.shuffle(rules)
     listed = rng.sample(order, 4)
@@ -34,7 +35,7 @@ def _chain(order: _Order) -> list[_Rule]:
     return [_before(a, b) for a, b in itertools.pairwise(order)]
 
 
-def _mixed(rng: random.Random, order: _Order) -> list[_Rule]:
+def _mixed(rng: Draws, order: _Order) -> list[_Rule]:
     rules = [rule for rule in _true_rules(order) if rule[1](order)]
     rng.shuffle(rules)
     chosen: list[_Rule] = []
@@ -74,9 +75,9 @@ def _solutions(riders: _Order, rules: Sequence[_Rule]) -> int:
     return sum(all(holds(order) for _, holds in rules) for order in itertools.permutations(riders))
 
 
-def sort(rng: random.Random, level: Level) -> Task:
+def sort(rng: Draws, level: Level) -> Task:
     """Four names in alphabetical order (easy), or eight in reverse alphabetical order (hard)."""
-    drawn = names.names(rng, 4 if level == "easy" else 8)
+    drawn = rng.names(4 if level == "easy" else 8)
     way = "alphabetical order" if level == "easy" else "reverse alphabetical order"
     return _list_task(
         f"Sort these names in {way}, separated by commas: {', '.join(drawn)}",
@@ -84,16 +85,28 @@ def sort(rng: random.Random, level: Level) -> Task:
     )
 
 
-def reverse(rng: random.Random, level: Level) -> Task:
+def reverse(rng: Draws, level: Level) -> Task:
     """Names in reverse order: two after two worked examples (easy), or eight (hard)."""
     if level == "easy":
-        drawn = names.names(rng, 2)
+        drawn = rng.names(2)
         earlier = tuple((f"Reverse: {a}, {b}", f"{b}, {a}") for a, b in _SHOWN)
         return _list_task(f"Reverse: {', '.join(drawn)}", tuple(reversed(drawn)), earlier)
-    drawn = names.names(rng, 8)
+    drawn = rng.names(8)
     ask = f"Write these names in reverse order, separated by commas: {', '.join(drawn)}"
     return _list_task(ask, tuple(reversed(drawn)))
 
 
 def _list_task(ask: str, order: _Order, earlier: tuple[tuple[str, str], ...] = ()) -> Task:
     return Task(ask=ask, answer=", ".join(order), spec={"value": list(order)}, items=order, earlier=earlier)
+
+
+_ITEMS = "another request's items, lost or doubled items"
+
+FAMILIES = (
+    Family(
+        "ordering", "order four names by constraints", "constraints kept, another question answered",
+        ordering, listing.items, {"easy": 1, "hard": 2},
+    ),
+    Family("sort", "sort names alphabetically", _ITEMS, sort, listing.items, {"easy": 1, "hard": 2}),
+    Family("reverse", "write names in reverse order", _ITEMS, reverse, listing.items, {"easy": 2, "hard": 2}),
+)  # fmt: skip

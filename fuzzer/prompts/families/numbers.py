@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import random
-
 from pydantic import JsonValue
 
 from fuzzer.history.records import Level
-from fuzzer.prompts import names
+from fuzzer.prompts.checks import listing, single
+from fuzzer.prompts.draws import Draws
+from fuzzer.prompts.families.base import Family
 from fuzzer.prompts.frame import Task
 
 
-def arithmetic(rng: random.Random, level: Level) -> Task:
+def arithmetic(rng: Draws, level: Level) -> Task:
     """A sum of two digits (easy), or a story of three steps (hard)."""
     if level == "easy":
         a, b = rng.randrange(2, 10), rng.randrange(2, 10)
         return _number(f"What is {a} + {b}? Reply with the number only.", a + b, [a, b])
-    owner, giver = names.names(rng, 2)
+    owner, giver = rng.names(2)
     start, gift = rng.randrange(3000, 9000), rng.randrange(21, 99)
     days, lost = rng.randrange(3, 10), rng.randrange(101, 999)
     ask = (
@@ -32,12 +32,12 @@ def _number(ask: str, value: int, given: list[int], items: tuple[str, ...] = ())
     )
 
 
-def count_on(rng: random.Random, level: Level) -> Task:
+def count_on(rng: Draws, level: Level) -> Task:
     """The next three numbers after worked examples (easy), or the next ten in steps (hard)."""
     return _count_easy(rng) if level == "easy" else _count_hard(rng)
 
 
-def _count_easy(rng: random.Random) -> Task:
+def _count_easy(rng: Draws) -> Task:
     start = rng.randrange(20, 56)
     given, value = _run(start, 4), _run(start + 4, 3)
     earlier = tuple((_ask_count(_run(shown, 4)), _join(_run(shown + 4, 3))) for shown in (11, 61))
@@ -48,7 +48,7 @@ def _ask_count(given: list[int]) -> str:
     return f"Count on, three more numbers: {_join(given)}"
 
 
-def _count_hard(rng: random.Random) -> Task:
+def _count_hard(rng: Draws) -> Task:
     start, step = rng.randrange(1000, 9000), rng.randrange(2, 13)
     ask = f"Count on from {start} in steps of {step}: write the next ten numbers, separated by commas."
     return _count(ask, [start], _run(start + step, 10, step), ())
@@ -65,3 +65,15 @@ def _join(numbers: list[int]) -> str:
 def _count(ask: str, given: list[int], value: list[int], earlier: tuple[tuple[str, str], ...]) -> Task:
     spec: dict[str, JsonValue] = {"value": list(value), "given": list(given)}
     return Task(ask=ask, answer=_join(value), spec=spec, earlier=earlier, attributable=False)
+
+
+FAMILIES = (
+    Family(
+        "arithmetic", "a sum, or a story in numbers", "wrong values that look right",
+        arithmetic, single.number, {"easy": 4, "hard": 2},
+    ),
+    Family(
+        "count-on", "continue a count as far as asked", "skipped or repeated tokens, runaway",
+        count_on, listing.count, {"easy": 2, "hard": 2},
+    ),
+)  # fmt: skip
