@@ -1,7 +1,8 @@
 """From two answers to one outcome: the grades of DESIGN, decided for a pair as a whole.
 
 An answer is *unjudged* only where both sides could not be judged; a candidate alone that runs away, says nothing or
-refuses is wrong, and a candidate alone that fails in service is a failure of its own kind.
+refuses is wrong, and a candidate alone that fails in service is a failure of its own kind. A prompt without a known
+answer (a row of a traffic log) is never judged: it serves divergence, bleed and corruption.
 """
 
 from __future__ import annotations
@@ -13,20 +14,26 @@ from typing import Literal
 from fuzzer.history.records import Exchange
 from fuzzer.prompts.grade import Grade
 
+NO_KEY = "no-answer-key"  # why an answer to an uncheckable prompt is not judged
+
 State = Literal["right", "verbose", "wrong", "unjudged", "error", "lost"]
 
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """What became of one exchange, seen alone: ``none`` means that nothing could be extracted from the reply."""
+    """What became of one exchange, seen alone.
 
-    value: Literal["right", "verbose", "wrong", "none", "error", "lost"]
+    ``none`` means that nothing could be extracted from the reply, ``unchecked`` that something was said to a prompt
+    whose answer nobody knows.
+    """
+
+    value: Literal["right", "verbose", "wrong", "none", "unchecked", "error", "lost"]
     sub_kind: str = ""
 
     @property
     def good(self) -> bool:
-        """Right, however verbose."""
-        return self.value in ("right", "verbose")
+        """Fit to be measured: right, however verbose, or said where no right answer is known."""
+        return self.value in ("right", "verbose", "unchecked")
 
     @property
     def judgeable(self) -> bool:
@@ -55,16 +62,23 @@ def grade_exchange(exchange: Exchange, grade: Callable[[Exchange], Grade | None]
     if not exchange.ok:
         return Graded("error", exchange.done.received.outcome)
     result = grade(exchange)
-    return Graded("none", "no-answer") if result is None else Graded(result.value, result.sub_kind)
+    if result is None:
+        return Graded("none", "no-answer")
+    return Graded(result.value, result.sub_kind)
 
 
-def outcome(side: Graded, other: Graded | None) -> Outcome:
-    """The outcome of ``side``, paired with ``other`` (None: no pair; a calibrated prompt counts as answerable)."""
+def outcome(side: Graded, other: Graded | None, *, checkable: bool = True) -> Outcome:
+    """The outcome of ``side``, paired with ``other`` (None: no pair; a calibrated prompt counts as answerable).
+
+    Where the prompt is not ``checkable`` nothing enters the failure rate; service failures are compared by themselves.
+    """
     if side.value == "lost":
         return Outcome("lost")
     if side.value == "error":
         shared = other is not None and other.value == "error"
-        return Outcome("error", side.sub_kind, failed=not shared)
+        return Outcome("error", side.sub_kind, failed=checkable and not shared)
+    if not checkable or side.value == "unchecked":
+        return Outcome("unjudged", NO_KEY)
     if side.value == "none":
         if other is not None and other.value in ("none", "error"):
             return Outcome("unjudged", side.sub_kind)

@@ -203,14 +203,16 @@ class CellTally:
     ) -> None:
         side = grade_exchange(exchange, context.grade)
         other = grade_exchange(pair, context.grade) if pair is not None else None
-        result = outcome(side, other)
+        prompt = context.prompt(exchange)
+        checkable = prompt is None or prompt.checkable
+        result = outcome(side, other, checkable=checkable)
         self.candidate.add(exchange, result)
         if result.judged:
             self.outcomes[identity] = result.failed
             cluster = (exchange.sent.block, exchange.sent.round if exchange.sent.round is not None else -1)
             self.clusters[cluster] = self.clusters.get(cluster, False) or result.failed
         if pair is not None and other is not None:
-            against = outcome(other, side)
+            against = outcome(other, side, checkable=checkable)
             self.reference.add(pair, against)
             self._discordant(exchange, result, against, rounds)
             self._compare(exchange, pair)

@@ -146,12 +146,14 @@ def _donor(exchange: Exchange, hit: Hit, context: Context) -> tuple[str | None, 
 
 
 def _fitting(exchange: Exchange, received: Received, prompt: Prompt, context: Context) -> Bleed | None:
-    """A wrong answer that reads like the answer of one neighbour, by far more than like its own."""
+    """A wrong or unchecked answer that reads like the answer of one neighbour, by far more than like its own."""
     grade = context.grade(exchange)
-    if grade is None or grade.value != "wrong" or (like := likeness(exchange, prompt, context)) is None:
+    if grade is None or grade.value not in ("wrong", "unchecked"):
+        return None
+    if (like := likeness(exchange, prompt, context)) is None:
         return None
     relation = context.overlap.relation(exchange, like.prompt)
-    answer = context.prompts[like.prompt].answer
+    answer = context.prompts[like.prompt].answer or excerpt(context.reference_reply(like.prompt) or "")
     controlled = _control(exchange, context) is not None
     return Bleed(
         certainty=_certainty("answer", relation.when, controlled=controlled),

@@ -1,4 +1,6 @@
-"""Whose question does a wrong answer answer? The neighbours' answers, compared with it by edit distance.
+"""Whose question does an answer answer? The neighbours' answers, compared with it by edit distance.
+
+Where no right answer is known, what the reference said stands in its place.
 
 Only exchanges in flight with the victim or finished shortly before are compared, so that the work is bounded; the gaps
 asked for are wide, since answers of one family look alike.
@@ -36,6 +38,9 @@ def likeness(exchange: Exchange, prompt: Prompt, context: Context) -> Likeness |
     def score(candidate: Prompt, reply: str | None) -> float:
         return max(float(fuzz.ratio(text, _clean(answer))) for answer in (candidate.answer, reply or ""))
 
+    if not prompt.checkable and (context.reference_reply(prompt.id) is None):
+        return None
+
     pair = context.pair(exchange)
     own = score(prompt, pair.received.text if pair is not None and pair.ok and pair.received is not None else None)
     donors = [(score(donor, context.reference_reply(donor.id)), donor.id) for donor in _near(exchange, prompt, context)]
@@ -51,7 +56,10 @@ def _near(exchange: Exchange, prompt: Prompt, context: Context) -> Iterator[Prom
     lives = (*context.overlap.neighbours(exchange), *context.overlap.finished_before(exchange, _RECENT))
     for donor_id in dict.fromkeys(life.prompt for life in lives):
         donor = context.prompts.get(donor_id)
-        if donor is not None and donor.id != prompt.id and donor.attributable and len(donor.answer) >= MIN_LENGTH:
+        if donor is None or donor.id == prompt.id:
+            continue
+        known = donor.answer if donor.checkable else context.reference_reply(donor.id) or ""
+        if (donor.attributable or not donor.checkable) and len(known) >= MIN_LENGTH:
             yield donor
 
 

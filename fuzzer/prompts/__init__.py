@@ -26,6 +26,9 @@ class Description:
 
 def check(prompt: Prompt, text: str, *, finish_reason: str | None = None, calls: Sequence[ToolCall] = ()) -> Grade:
     """What an answer is worth, from the recorded prompt alone; never raises for anything that a server sends."""
+    if not prompt.checkable:
+        said = bool(text.strip()) or bool(calls)
+        return Grade("unchecked") if said else Grade("none", "empty", "nothing was said")
     if prompt.family.startswith(corpora.PREFIX):
         return corpora.check(prompt, text, finish_reason)
     family = FAMILIES.get(prompt.family)

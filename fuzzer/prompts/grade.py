@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Value = Literal["right", "verbose", "wrong", "none"]
+Value = Literal["right", "verbose", "wrong", "none", "unchecked"]
 
 WRONG_KINDS = ("wrong-last-message", "another-question", "dropped-constraint", "wrong-value")
 NONE_KINDS = ("empty", "refusal", "runaway", "no-answer")
@@ -13,7 +13,8 @@ NONE_KINDS = ("empty", "refusal", "runaway", "no-answer")
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """``right``: the answer alone; ``verbose``: it stands amid other words; ``wrong``; ``none``: no answer was found.
+    """``right``: the answer alone; ``verbose``: it stands amid other words; ``wrong``; ``none``: no answer was found;
+    ``unchecked``: something was said, and nobody knows what is right.
 
     ``sub_kind`` is one of WRONG_KINDS for "wrong", one of NONE_KINDS for "none", and empty otherwise. ``note`` is one
     line for people; server text in it is repr'd.
