@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fuzzer.history.records import AnyRecord, Arm, Block, Exchange
+from fuzzer.history.records import AnyRecord, Arm, Block, Exchange, Prompt, Sent
 from fuzzer.judge import Judge
 from fuzzer.judge.ability import Ability
 from fuzzer.judge.calibration import Calibration, calibration_key
@@ -19,6 +19,7 @@ from fuzzer.judge.grading import grade_exchange
 from fuzzer.oracles.divergence import ALONE
 from fuzzer.plan import Endpoint, Plan
 from fuzzer.prompts.pool import PromptPool
+from fuzzer.recall import Recall
 from fuzzer.traffic.driver import Driver, Line, StageSpec
 from fuzzer.traffic.schedules import Release
 
@@ -34,7 +35,10 @@ class Exhausted(Exception):  # noqa: N818 - it is a way out of a loop, not an er
 
 @dataclass(slots=True)
 class Calibrator:
-    """Calibrates for one candidate. ``lines`` holds an endpoint an arm; without a reference there is one arm."""
+    """Calibrates for one candidate. ``lines`` holds an endpoint an arm; without a reference there is one arm.
+
+    ``recall`` remembers what the calibrating arm said alone, None where it tells too little of itself for that.
+    """
 
     plan: Plan
     candidate: Endpoint
@@ -43,6 +47,7 @@ class Calibrator:
     judge: Judge
     pool: PromptPool
     record: Callable[[AnyRecord], None]
+    recall: Recall | None = None
 
     async def ready(self, concurrency: int, upto: int) -> list[str]:
         """At least ``upto`` prompts that may be judged at this level, in the order of the pool.
@@ -53,10 +58,10 @@ class Calibrator:
         calibration = self.judge.calibration(calibration_key(self.candidate.name, self.candidate.lm_head, level))
         while len(calibration.ready) < upto:
             block = calibration.blocks
-            able = await self._alone(calibration, math.ceil((upto - len(calibration.ready)) / SURVIVAL))
+            able, recalled = await self._alone(calibration, math.ceil((upto - len(calibration.ready)) / SURVIVAL))
             if not able and not self.judge.opened(calibration.key, block):
                 raise Exhausted(self._why_no_prompts(calibration.cursor))
-            await self._passes(calibration, level, able)
+            await self._passes(calibration, level, able, recalled)
             self.record(
                 Block(cell=calibration.key, block=block, judged_prompts=self.judge.keep(calibration.key, block))
             )
@@ -64,12 +69,16 @@ class Calibrator:
                 raise Exhausted(self._why_no_prompts(calibration.cursor))
         return calibration.ready
 
-    async def _alone(self, calibration: Calibration, target: int) -> list[str]:
-        """Try prompts one at a time, in chunks, until ``target`` are right; kinds shown to be hopeless are left out."""
+    async def _alone(self, calibration: Calibration, target: int) -> tuple[list[str], set[str]]:
+        """Try prompts one at a time, in chunks, until ``target`` are right; forms that are left out are passed over.
+
+        Returns the right ones, and those among them that were not asked for again.
+        """
         arm: Arm = "reference" if "reference" in self.lines else "candidate"
         ability = self.judge.ability.copy()
         cursor = calibration.cursor
         able: list[str] = []
+        recalled: set[str] = set()
         part = 0
         while len(able) < target and part <= 4 * math.ceil(target / CHUNK):
             batch, cursor = self._choose(cursor, ability, min(target - len(able), CHUNK))
@@ -78,10 +87,15 @@ class Calibrator:
             exchanges = await self._pass(calibration, arm, ALONE, 1, batch, part=part)
             good = self._good(exchanges)
             for exchange in exchanges:
-                ability.add(self.judge.prompts[exchange.sent.prompt], right=exchange.sent.prompt in good)
+                prompt = self.judge.prompts[exchange.sent.prompt]
+                ability.add(prompt, right=prompt.id in good)
+                if exchange.sent.recalled:
+                    recalled.add(prompt.id)
+                elif self.recall is not None:
+                    self.recall.learn(prompt, exchange)
             able.extend(prompt for prompt in batch if prompt in good)
             part += 1
-        return able
+        return able, recalled
 
     def _choose(self, cursor: int, ability: Ability, count: int) -> tuple[list[str], int]:
         """The next prompts of the pool of kinds that the model can do, and where to look on."""
@@ -90,7 +104,7 @@ class Calibrator:
         while len(batch) < count and skipped < SKIP_LIMIT and not self._used_up(cursor):
             prompt = self.pool.prompt(cursor)
             cursor += 1
-            if ability.hopeless(prompt):
+            if ability.unwanted(prompt):
                 skipped += 1
             else:
                 batch.append(prompt.id)
@@ -105,14 +119,17 @@ class Calibrator:
             return f"the corpus is used up: of its {self.pool.size} prompts too few are such that the model can do them"
         return "the model can do too few of these prompts: try easier families (specfuzz families)"
 
-    async def _passes(self, calibration: Calibration, level: int, able: Sequence[str]) -> None:
-        """The other arm alone, then both twice at N, in different orders; without a reference once more alone."""
+    async def _passes(self, calibration: Calibration, level: int, able: Sequence[str], recalled: set[str]) -> None:
+        """The other arm alone, then both twice at N, in different orders; without a reference once more alone.
+
+        What the reference was not asked again, the candidate is not asked either: exposure stays equal.
+        """
         if "reference" not in self.lines:
             await self._pass(calibration, "candidate", 0, 1, able)
             return
         shuffled = list(able)
         random.Random(f"{self.plan.seed}/{calibration.key}/{calibration.blocks}").shuffle(shuffled)
-        await self._pass(calibration, "candidate", ALONE, 1, able)
+        await self._pass(calibration, "candidate", ALONE, 1, [prompt for prompt in able if prompt not in recalled])
         await self._pass(calibration, "candidate", 0, level, able)
         await self._pass(calibration, "reference", 0, level, able)
         await self._pass(calibration, "reference", 1, level, shuffled)
@@ -144,4 +161,19 @@ class Calibrator:
             releases=(Release(concurrency, tuple(prompts), keep_full=True),),
             logprobs=True,
         )
+        if pass_index == ALONE and (arm == "reference" or "reference" not in self.lines):
+            self._remember(spec, prompts)
         return await self.driver.drive(spec, self.lines[arm])
+
+    def _remember(self, spec: StageSpec, prompts: Sequence[str]) -> None:
+        """Take what is remembered of this stage for its exchanges, before it is driven."""
+        if self.recall is None:
+            return
+
+        def placed(index: int, prompt: Prompt, old: Sent) -> Sent:
+            key = f"{spec.key}/{index}"
+            place = {"cell": spec.cell, "arm": spec.arm, "block": spec.block, "pass_index": spec.pass_index}
+            names = {"key": key, "index": index, "prompt": prompt.id, "endpoint": self.lines[spec.arm].name}
+            return old.model_copy(update={**place, **names, "exposure": 0, "recalled": old.key})
+
+        self.driver.remember(self.recall.recalled([self.pool.find(prompt) for prompt in prompts], placed))

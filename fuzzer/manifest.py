@@ -14,6 +14,7 @@ from fuzzer.summary import EndpointSummary, Preflight, Reason
 MANIFEST = "run.json"
 HISTORY = "history.jsonl"
 FINDINGS = "findings.jsonl"
+FUZZ = "fuzz.jsonl"
 
 
 class Manifest(BaseModel):

@@ -42,6 +42,9 @@ KEYS = {
     "require_speculation",
     "waivers",
     "redact_content",
+    "pad",
+    "fuzz",
+    "weave",
 }
 HEADS = ("fp32", "bf16", "fp16", "fp8", "nvfp4", "w4a16")
 ALIASES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16"}
@@ -88,6 +91,9 @@ def build_plan(given: Options, config: Options | None = None) -> Plan:
             schedules=_schedules(options),
             families=_names(options, "family"),
             corpora=tuple(_strings(options, "corpus")),
+            weave=_flag(options, "weave", True),
+            pad=None if options.get("pad") is None else _integer(options, "pad", 2000),
+            fuzz=_integer(options, "fuzz", 0),
             seed=_integer(options, "seed", 0),
             sampling=_sampling(options),
             policy=_policy(options),

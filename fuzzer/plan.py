@@ -136,7 +136,9 @@ class Waiver(_Model):
 class Plan(_Model):
     """A whole run, as the user asked for it: everything that decides what is sent, and nothing else.
 
-    Two runs with equal plans send the same prompts in the same schedule, byte for byte.
+    Two runs with equal plans send the same prompts in the same schedule, byte for byte. ``weave`` puts canaries into
+    the rows of corpora, ``pad`` is the length in tokens of padded prompts (None: each form's own), ``fuzz`` the number
+    of prompts that Hypothesis draws.
     """
 
     candidates: tuple[Endpoint, ...] = Field(min_length=1)
@@ -145,6 +147,9 @@ class Plan(_Model):
     schedules: tuple[ScheduleName, ...] = ("closed-loop", "burst-solo")
     families: tuple[str, ...] = ()
     corpora: tuple[str, ...] = ()
+    weave: bool = True
+    pad: Annotated[int, Field(ge=1, le=200_000)] | None = None
+    fuzz: Annotated[int, Field(ge=0, le=100_000)] = 0
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     sampling: Sampling = Sampling()
     policy: Policy = Policy()

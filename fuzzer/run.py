@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -33,10 +33,11 @@ from fuzzer.finding import Finding
 from fuzzer.history.journal import Journal, read_history
 from fuzzer.history.records import AnyRecord, Arm, Opened, Prompt, Resumed
 from fuzzer.judge import Judge
-from fuzzer.manifest import FINDINGS, HISTORY, Manifest, read_manifest, write_manifest
+from fuzzer.manifest import FINDINGS, FUZZ, HISTORY, Manifest, read_manifest, write_manifest
 from fuzzer.plan import Endpoint, Plan
 from fuzzer.preflight import End, Probes, changed_ends, compare_ends, probe, report
 from fuzzer.prompts.pool import PromptPool
+from fuzzer.recall import remembering
 from fuzzer.summarise import active_waivers, summarise
 from fuzzer.summary import Reason, Summary
 from fuzzer.traffic.driver import TOP_LOGPROBS, Driver, Line, Prompts
@@ -76,7 +77,8 @@ async def gate(
     server never raise: they are in the summary, which also holds the exit status. Raises UsageError for a plan that
     cannot be carried out, such as an unknown family.
     """
-    pool = PromptPool(plan.seed, plan.families, plan.corpora)
+    drawn = _drawn(plan)
+    pool = PromptPool.of(plan, drawn)
     for arm, endpoint in _endpoints(plan):
         key_of(endpoint, arm)  # a missing key is a mistake to tell of before anything is made
     manifest = _new_manifest(plan, run_id or _fresh_id())
@@ -88,6 +90,7 @@ async def gate(
     except OSError as error:
         raise UsageError(f"--out: cannot make {directory}: {error.strerror}") from None
     write_manifest(directory, manifest)
+    _save_drawn(directory, drawn)
     return await _run(manifest, directory, pool, listeners, resumed=False)
 
 
@@ -102,7 +105,7 @@ def resume(directory: Path, *, headers: Mapping[str, str] | None = None, listene
     manifest.stopped = ()
     manifest.notes = {}
     manifest.not_run = {}
-    pool = PromptPool(manifest.plan.seed, manifest.plan.families, manifest.plan.corpora)
+    pool = PromptPool.of(manifest.plan, _load_drawn(directory, manifest.plan))
     return anyio.run(partial(_run, manifest, directory, pool, listeners, resumed=True))
 
 
@@ -219,7 +222,7 @@ class _Session:
                 self.manifest.stopped = tuple(blocking)
                 return
             for candidate in plan.candidates:
-                await self._candidate(candidate.name, ends, driver).run()
+                await self._candidate(candidate.name, ends, driver, stack).run()
 
     async def _ends(self, stack: AsyncExitStack) -> list[End]:
         return [await self._end(stack, arm, endpoint) for arm, endpoint in _endpoints(self.manifest.plan)]
@@ -276,7 +279,9 @@ class _Session:
         self.emit(PreflightDone(preflight, describe(plan, speed)))
 
     def _driver(self) -> Driver:
-        prompts = Prompts(self._find, self.pool.filler, self.memo, lambda prompt: self.judge.ability.unproven(prompt))
+        prompts = Prompts(
+            self.pool.find, self.pool.filler, self.memo, lambda prompt: self.judge.ability.unproven(prompt)
+        )
         return Driver(
             record=self.record,
             emit=self.emit,
@@ -285,20 +290,21 @@ class _Session:
             sampling=self.manifest.plan.sampling,
         )
 
-    def _find(self, prompt_id: str) -> Prompt:
-        return _by_id(self.pool, prompt_id)
-
-    def _candidate(self, name: str, ends: Sequence[End], driver: Driver) -> CandidateRun:
+    def _candidate(self, name: str, ends: Sequence[End], driver: Driver, stack: AsyncExitStack) -> CandidateRun:
         plan = self.manifest.plan
         reference = plan.reference_of(name)
-        lines: dict[Arm, Line] = {}
+        pair: dict[Arm, End] = {}
         for end in ends:
             if end.arm == "candidate" and end.endpoint.name == name:
-                lines["candidate"] = end.line
+                pair["candidate"] = end
             elif end.arm == "reference" and reference is not None and end.endpoint.name == reference.name:
-                lines["reference"] = end.line
+                pair["reference"] = end
+        lines: dict[Arm, Line] = {arm: end.line for arm, end in pair.items()}
         candidate = plan.endpoint("candidate", name)
-        calibrator = Calibrator(plan, candidate, lines, driver, self.judge, self.pool, self.record)
+        recall = remembering(self.directory.parent, plan, pair.get("reference", pair["candidate"]))
+        if recall is not None:
+            stack.callback(recall.close)
+        calibrator = Calibrator(plan, candidate, lines, driver, self.judge, self.pool, self.record, recall)
         return CandidateRun(
             plan=plan,
             candidate=candidate,
@@ -322,10 +328,28 @@ class _Session:
 _NEGOTIATION = 2_000_000  # the filler that asks which parameters an engine takes
 
 
-@lru_cache(maxsize=4096)
-def _by_id(pool: PromptPool, prompt_id: str) -> Prompt:
-    number = int(prompt_id[1:])
-    return pool.filler(number) if prompt_id.startswith("f") else pool.prompt(number)
+def _drawn(plan: Plan) -> tuple[Prompt, ...]:
+    if not plan.fuzz:
+        return ()
+    from fuzzer.prompts import fuzz
+
+    return fuzz.draw(plan.seed, plan.fuzz, plan.families)
+
+
+def _save_drawn(directory: Path, drawn: Sequence[Prompt]) -> None:
+    """Keep the prompts that were drawn: another version of Hypothesis would draw others when the run is resumed."""
+    if drawn:
+        from fuzzer.prompts import fuzz
+
+        fuzz.save(directory / FUZZ, drawn)
+
+
+def _load_drawn(directory: Path, plan: Plan) -> tuple[Prompt, ...]:
+    if not plan.fuzz:
+        return ()
+    from fuzzer.prompts import fuzz
+
+    return fuzz.load(directory / FUZZ)
 
 
 def _mistake(error: BaseException) -> SpecfuzzError:

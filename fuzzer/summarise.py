@@ -278,7 +278,7 @@ def _calibration_rows(judge: Judge) -> list[FamilyCalibration]:
         for row in calibration.family_rows():
             old = totals.get((row.family, row.level))
             totals[row.family, row.level] = row if old is None else _add(old, row)
-    return [totals[key] for key in sorted(totals)]
+    return [totals[key].model_copy(update={"left_out": judge.ability.left_out(*key)}) for key in sorted(totals)]
 
 
 def _add(old: FamilyCalibration, row: FamilyCalibration) -> FamilyCalibration:
@@ -289,6 +289,7 @@ def _add(old: FamilyCalibration, row: FamilyCalibration) -> FamilyCalibration:
         kept=old.kept + row.kept,
         wrong_alone=old.wrong_alone + row.wrong_alone,
         wrong_at_n_only=old.wrong_at_n_only + row.wrong_at_n_only,
+        recalled=old.recalled + row.recalled,
     )
 
 

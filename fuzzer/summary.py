@@ -275,7 +275,10 @@ class UsedWaiver(Waiver):
 
 
 class FamilyCalibration(_Model):
-    """What calibration kept of one family and level."""
+    """What calibration kept of one family and level.
+
+    ``recalled`` of the tried were answered alone in an earlier run; ``left_out`` says why the form was asked no more.
+    """
 
     family: str
     level: str
@@ -283,6 +286,8 @@ class FamilyCalibration(_Model):
     kept: int
     wrong_alone: int = 0
     wrong_at_n_only: int = 0
+    recalled: int = 0
+    left_out: str = ""
 
 
 class Summary(_Model):

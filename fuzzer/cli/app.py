@@ -81,6 +81,13 @@ def gate(
         list[str] | None, typer.Option(metavar="NAME|PATH", help="A prompt set, or a .jsonl of your own; repeatable.")
     ] = None,
     family: Annotated[list[str] | None, typer.Option(metavar="NAME,...", help="Only these families.")] = None,
+    weave: Annotated[
+        bool | None, typer.Option("--weave/--no-weave", help="Put canaries into corpus rows; on by default.")
+    ] = None,
+    pad: Annotated[int | None, typer.Option(metavar="TOKENS", help="Length of the needle family's filler.")] = None,
+    fuzz: Annotated[
+        int | None, typer.Option(metavar="N", help="Ask N prompts at the edges, drawn by Hypothesis.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(metavar="S", help="Decides prompts and order; default 0.")] = None,
     max_tokens: Annotated[int | None, typer.Option(metavar="N", help="Output limit; 256, or 4096 thinking.")] = None,
     thinking: Annotated[str | None, typer.Option(metavar="auto|on|off", help="Thinking switch of the model.")] = None,
@@ -131,6 +138,9 @@ def gate(
         "budget": budget,
         "corpus": corpus,
         "family": family,
+        "weave": weave,
+        "pad": pad,
+        "fuzz": fuzz,
         "seed": seed,
         "max_tokens": max_tokens,
         "thinking": thinking,

@@ -50,7 +50,7 @@ def show(directory: Path, *, as_json: bool) -> None:
 
 def dry(plan: Plan, *, as_json: bool) -> None:
     """Say what would be sent; the families and corpora are checked."""
-    PromptPool(plan.seed, plan.families, plan.corpora)
+    PromptPool.of(plan)
     if as_json:
         typer.echo(plan.model_dump_json(indent=2))
         return

@@ -141,6 +141,7 @@ class Sent(Record):
     passes apart (0 and 1 at N, 2 alone), ``index`` is the place in the stage, ``round`` numbers barrier releases
     (None in a closed loop). ``concurrency`` is the in-flight profile at this request's release, ``exposure`` how often
     this endpoint had been sent this prompt before, ``in_flight`` how many were in flight with this one counted.
+    ``recalled`` is empty, or the key under which an earlier run sent this request in place of the present one.
     """
 
     type: Literal["sent"] = "sent"
@@ -162,6 +163,7 @@ class Sent(Record):
     max_tokens: int
     sent_ns: int
     in_flight: int
+    recalled: str = ""
 
 
 class TokenLogprob(Record):
@@ -242,6 +244,20 @@ class Done(Record):
     received: Received
 
 
+class Recalled(Record):
+    """An answer that an earlier run got to the same request; nothing was sent. Only calibration, alone, recalls."""
+
+    type: Literal["recalled"] = "recalled"
+    sent: Sent
+    received: Received
+
+    @property
+    def exchange(self) -> Exchange:
+        """The exchange that this stands for."""
+        flight = {"min_in_flight": self.sent.in_flight, "max_in_flight": self.sent.in_flight}
+        return Exchange(sent=self.sent, done=Done(key=self.sent.key, received=self.received, **flight))
+
+
 class Counters(Record):
     """An engine's own counters at one moment, from ``/metrics`` or ``/slots``; None where it does not tell."""
 
@@ -307,7 +323,7 @@ class Opened(Record):
     at_ns: int
 
 
-AnyRecord = Opened | Prompt | Sent | Done | Stage | Block | Resumed
+AnyRecord = Opened | Prompt | Sent | Done | Recalled | Stage | Block | Resumed
 
 
 class Exchange(BaseModel):

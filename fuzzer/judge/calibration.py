@@ -100,7 +100,7 @@ class Calibration:
     def _families(self, table: dict[str, dict[int, Exchange]], keep: set[str], context: Context) -> None:
         for prompt_id, passes in table.items():
             prompt = context.prompts[prompt_id]
-            row = self.families.setdefault((prompt.family, prompt.level), [0, 0, 0, 0])
+            row = self.families.setdefault((prompt.family, prompt.level), [0, 0, 0, 0, 0])
             grades = {index: grade_exchange(exchange, context.grade) for index, exchange in passes.items()}
             alone = grades.get(ALONE)
             at_n_only = alone is not None and alone.good and prompt_id not in keep
@@ -108,6 +108,7 @@ class Calibration:
             row[1] += prompt_id in keep
             row[2] += alone is not None and not alone.good
             row[3] += at_n_only
+            row[4] += ALONE in passes and passes[ALONE].sent.recalled != ""
             self.tried += 1
             self.cursor = max(self.cursor, int(prompt_id[1:]) + 1)
             self.kept += prompt_id in keep
@@ -168,7 +169,13 @@ class Calibration:
         """What was kept and dropped, by family and level."""
         return [
             FamilyCalibration(
-                family=family, level=level, tried=row[0], kept=row[1], wrong_alone=row[2], wrong_at_n_only=row[3]
+                family=family,
+                level=level,
+                tried=row[0],
+                kept=row[1],
+                wrong_alone=row[2],
+                wrong_at_n_only=row[3],
+                recalled=row[4],
             )
             for (family, level), row in sorted(self.families.items())
         ]

@@ -10,7 +10,19 @@ from collections.abc import Callable, Iterable
 from fuzzer.errors import HistoryError
 from fuzzer.finding import Finding
 from fuzzer.history.overlap import OverlapIndex
-from fuzzer.history.records import AnyRecord, Arm, Block, Counters, Done, Exchange, Prompt, Resumed, Sent, Stage
+from fuzzer.history.records import (
+    AnyRecord,
+    Arm,
+    Block,
+    Counters,
+    Done,
+    Exchange,
+    Prompt,
+    Recalled,
+    Resumed,
+    Sent,
+    Stage,
+)
 from fuzzer.judge.ability import Ability
 from fuzzer.judge.calibration import CALIBRATION, Calibration, kept
 from fuzzer.judge.grading import grade_exchange
@@ -63,6 +75,8 @@ class Judge:
             self._sent(record)
         elif isinstance(record, Done):
             self._done(record)
+        elif isinstance(record, Recalled):
+            self._open.setdefault((record.sent.cell, record.sent.block), {})[record.sent.key] = record.exchange
         elif isinstance(record, Stage):
             self._stage(record)
         elif isinstance(record, Block):
@@ -152,8 +166,11 @@ class Judge:
             self._scan(batch, self._context(batch))
 
     def _scan(self, batch: Batch, context: Context) -> None:
+        recalled = {exchange.key for exchange in batch if exchange.sent.recalled}
         for oracle in ORACLES.values():
             for finding in oracle.judge(batch, context):
+                if finding.exchange in recalled:
+                    continue  # it was looked at in the run that sent it, among its neighbours there
                 self.groups.add(finding)
                 if self._sink is not None:
                     self._sink(finding)

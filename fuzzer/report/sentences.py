@@ -183,8 +183,11 @@ def calibrated(families: Sequence[FamilyCalibration]) -> list[str]:
     if not families:
         return []
     kept, tried = sum(family.kept for family in families), sum(family.tried for family in families)
-    lost = sorted((f for f in families if f.kept < f.tried), key=lambda family: family.kept - family.tried)
-    return [f"kept {kept}/{tried} prompts, over {len(families)} families and levels", *map(dropped, lost)]
+    lost = [family for family in families if family.kept < family.tried or family.left_out]
+    lost.sort(key=lambda family: family.kept - family.tried)
+    recalled = sum(family.recalled for family in families)
+    known = f" ({recalled} of them known from an earlier run)" if recalled else ""
+    return [f"kept {kept}/{tried} prompts{known}, over {len(families)} families and levels", *map(dropped, lost)]
 
 
 def dropped(family: FamilyCalibration) -> str:
@@ -192,6 +195,7 @@ def dropped(family: FamilyCalibration) -> str:
     why = [f"{family.wrong_alone} wrong even alone"] if family.wrong_alone else []
     why += [f"{family.wrong_at_n_only} right alone but wrong at N"] if family.wrong_at_n_only else []
     rest = f" ({', '.join(why)})" if why else ""
+    rest += f"; asked no more: {clean(family.left_out, 80)}" if family.left_out else ""
     return f"{clean(family.family, 40)} {clean(family.level, 20)}: kept {family.kept}/{family.tried}{rest}"
 
 

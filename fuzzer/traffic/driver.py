@@ -7,13 +7,25 @@ flight journalled as sent and not done, which makes them *lost* when the run is 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import anyio
 
 from fuzzer.events import Event, ExchangeDone, StageStarted
-from fuzzer.history.records import AnyRecord, Arm, Counters, Done, Exchange, Phase, Prompt, Received, Sent, Stage
+from fuzzer.history.records import (
+    AnyRecord,
+    Arm,
+    Counters,
+    Done,
+    Exchange,
+    Phase,
+    Prompt,
+    Recalled,
+    Received,
+    Sent,
+    Stage,
+)
 from fuzzer.plan import Sampling
 from fuzzer.traffic.gauge import Flight, Gauge
 from fuzzer.traffic.memo import Memo
@@ -131,6 +143,16 @@ class Driver:
         self._emit(StageStarted(spec.cell, spec.arm, spec.phase, spec.block, len(list(_slots(spec))), spec.concurrency))
         run = _StageRun(spec, line, self._record, self._emit, self._prompts, self._sampling, self._memo)
         return await run.run()
+
+
+    def remember(self, answers: Iterable[Recalled]) -> None:
+        """Take answers that earlier runs got for exchanges of the coming stage; those already known stay."""
+        for answer in answers:
+            key = answer.sent.key
+            if key not in self._memo.exchanges:
+                self._prompts.take(answer.sent.prompt, self._record)
+                self._record(answer)
+                self._memo.add(answer)
 
 
 def _slots(spec: StageSpec) -> Iterator[tuple[int, str, str]]:

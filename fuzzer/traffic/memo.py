@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from fuzzer.history.records import AnyRecord, Block, Done, Exchange, Prompt, Sent, Stage
+from fuzzer.history.records import AnyRecord, Block, Done, Exchange, Prompt, Recalled, Sent, Stage
 
 PROBES = 1_000_000  # filler from this index on is preflight's and warm-up's
 
@@ -34,6 +34,8 @@ class Memo:
             self.exposures.setdefault((record.arm, record.endpoint), Counter())[record.prompt] += 1
         elif isinstance(record, Done):
             self.exchanges[record.key] = Exchange(sent=self.exchanges[record.key].sent, done=record)
+        elif isinstance(record, Recalled):
+            self.exchanges[record.sent.key] = record.exchange
         elif isinstance(record, Stage):
             self.stages.add(record.key)
         elif isinstance(record, Block):
