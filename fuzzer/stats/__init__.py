@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from fuzzer.stats.exact import fisher, holm, mcnemar
-from fuzzer.stats.intervals import (
+from fuzzer.stats.clusters import (
     ClusterBound,
-    clopper_pearson_lower,
-    clopper_pearson_upper,
+    ClusterInterval,
+    cluster_bootstrap,
     cluster_bound,
+    design_effect,
+)
+from fuzzer.stats.exact import Paired, Unpaired, boschloo, fisher, holm, mcnemar, pair_up, unpaired
+from fuzzer.stats.intervals import clopper_pearson_lower, clopper_pearson_upper, rule_out, wilson
+from fuzzer.stats.planning import (
+    FixedTest,
+    detection_chance,
+    fixed_test,
+    mcnemar_pairs,
+    mcnemar_power,
     requests_needed,
-    rule_out,
-    wilson,
 )
 from fuzzer.stats.sequential import Decision, Ending, Sprt
 
 __all__ = [
     "ClusterBound",
+    "ClusterInterval",
     "Decision",
     "Ending",
+    "FixedTest",
+    "Paired",
     "Sprt",
+    "Unpaired",
+    "boschloo",
     "clopper_pearson_lower",
     "clopper_pearson_upper",
+    "cluster_bootstrap",
     "cluster_bound",
+    "design_effect",
+    "detection_chance",
     "fisher",
+    "fixed_test",
     "holm",
     "mcnemar",
+    "mcnemar_pairs",
+    "mcnemar_power",
+    "pair_up",
     "requests_needed",
     "rule_out",
+    "unpaired",
     "wilson",
 ]

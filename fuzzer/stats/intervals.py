@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 
 
 def wilson(k: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -12,8 +10,8 @@ def wilson(k: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
 
     Nothing seen (``n`` = 0) gives (0, 1).
     """
-    _check_count(k, n)
-    _check_share("confidence", confidence)
+    check_count(k, n)
+    check_share("confidence", confidence)
     if n == 0:
         return 0.0, 1.0
     from scipy.stats import norm
@@ -29,8 +27,8 @@ def clopper_pearson_upper(k: int, n: int, confidence: float = 0.95) -> float:
 
     A true rate above it would show as few failures less often than 1 - ``confidence``. Nothing seen gives 1.
     """
-    _check_count(k, n)
-    _check_share("confidence", confidence)
+    check_count(k, n)
+    check_share("confidence", confidence)
     if k == n:
         return 1.0
     from scipy.stats import beta
@@ -40,8 +38,8 @@ def clopper_pearson_upper(k: int, n: int, confidence: float = 0.95) -> float:
 
 def clopper_pearson_lower(k: int, n: int, confidence: float = 0.95) -> float:
     """One-sided exact lower bound for ``k`` failures in ``n`` (Clopper and Pearson 1934). Nothing seen gives 0."""
-    _check_count(k, n)
-    _check_share("confidence", confidence)
+    check_count(k, n)
+    check_share("confidence", confidence)
     if k == 0:
         return 0.0
     from scipy.stats import beta
@@ -57,44 +55,13 @@ def rule_out(n: int, confidence: float = 0.95) -> float:
     return clopper_pearson_upper(0, n, confidence)
 
 
-def requests_needed(bound: float, confidence: float = 0.95) -> int:
-    """The fewest requests that, all clean, rule out every rate above ``bound`` (the inverse of `rule_out`).
-
-    Read the other way: so many requests show at least one failure with that probability, where the true rate is
-    ``bound``.
-    """
-    _check_share("bound", bound)
-    _check_share("confidence", confidence)
-    return math.ceil(math.log1p(-confidence) / math.log1p(-bound))
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterBound:
-    """How many of the clusters hold a failure, and the one-sided upper bound on the share of such clusters."""
-
-    failed: int
-    clusters: int
-    upper: float
-
-
-def cluster_bound(outcomes: Iterable[tuple[Hashable, bool]], confidence: float = 0.95) -> ClusterBound:
-    """The bound that holds when failures come in clusters: one trial a cluster, failed if any of its requests did.
-
-    ``outcomes`` are (cluster label, failed) of each request. With every request in one cluster little is known,
-    however many there were; the request-level bound assumes that they are independent.
-    """
-    failed: dict[Hashable, bool] = {}
-    for label, bad in outcomes:
-        failed[label] = failed.get(label, False) or bad
-    k = sum(failed.values())
-    return ClusterBound(k, len(failed), clopper_pearson_upper(k, len(failed), confidence))
-
-
-def _check_count(k: int, n: int) -> None:
+def check_count(k: int, n: int) -> None:
+    """ValueError unless ``k`` can be a count in ``n``."""
     if not 0 <= k <= n:
         raise ValueError(f"{k} of {n} is no count of failures: it takes 0 <= k <= n")
 
 
-def _check_share(name: str, value: float) -> None:
+def check_share(name: str, value: float) -> None:
+    """ValueError unless ``value`` lies between 0 and 1."""
     if not 0 < value < 1:
         raise ValueError(f"{name} must lie between 0 and 1, not {value}")

@@ -8,8 +8,6 @@ import pytest
 from fuzzer.stats import (
     clopper_pearson_lower,
     clopper_pearson_upper,
-    cluster_bound,
-    requests_needed,
     rule_out,
     wilson,
 )
@@ -70,25 +68,13 @@ def test_what_a_clean_run_rules_out(n: int, percent: str) -> None:
     assert rule_out(n) < 3 / n  # the rule of three is its upper limit
 
 
-@pytest.mark.parametrize(
-    ("rate", "needed"),
-    [(111 / 304, 7), (4 / 50, 36), (7 / 100, 42), (0.0032, 935), (1 / 304, 910), (12 / 5000, 1247), (0.01, 299)],
-)
-def test_requests_needed_to_see_or_rule_out_a_rate(rate: float, needed: int) -> None:
-    assert requests_needed(rate) == needed
-    assert rule_out(needed) <= rate < rule_out(needed - 1)
-
-
-def test_cluster_bound_counts_each_cluster_once() -> None:
-    rounds = [("r1", True), ("r1", True), ("r1", False), ("r2", False), ("r3", False), ("r3", False)]
-    bound = cluster_bound(rounds)
-    assert (bound.failed, bound.clusters) == (1, 3)
-    assert bound.upper == clopper_pearson_upper(1, 3)
-
-
-def test_a_thousand_clean_requests_in_one_cluster_clear_little() -> None:
-    assert cluster_bound(("boot", False) for _ in range(1000)).upper == pytest.approx(0.95)
-    assert cluster_bound([]).upper == 1.0
+def test_the_published_rate_has_its_wilson_interval() -> None:
+    # 111 wrong answers of 304 (36.5 %); by Wilson's formula with z = 1.959964
+    z, p, n = 1.959964, 111 / 304, 304
+    centre, half = p + z * z / (2 * n), z * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
+    expected = (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
+    assert wilson(111, 304) == pytest.approx(expected, abs=1e-6)
+    assert [f"{end:.2%}" for end in wilson(111, 304)] == ["31.30%", "42.06%"]
 
 
 @pytest.mark.parametrize(("k", "n"), [(-1, 5), (6, 5), (0, -1)])
@@ -103,10 +89,6 @@ def test_a_confidence_is_a_share(confidence: float) -> None:
     for bound in (wilson, clopper_pearson_lower, clopper_pearson_upper):
         with pytest.raises(ValueError, match="confidence"):
             bound(1, 10, confidence)
-    with pytest.raises(ValueError, match="confidence"):
-        requests_needed(0.01, confidence)
-    with pytest.raises(ValueError, match="bound"):
-        requests_needed(confidence)
 
 
 def test_importing_the_room_leaves_scipy_alone() -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
-import random
+from functools import cache
 
 import pytest
+from scipy.stats import binom
 
-from fuzzer.stats import Sprt, clopper_pearson_upper
+from benchmarks.sequential import Boundaries, Simulated, contenders, simulate
+from fuzzer.stats import Sprt, clopper_pearson_upper, fixed_test
 
 DEFAULT = Sprt(p0=0.001, p1=0.01, alpha=0.01 / 2, beta=0.05)  # the default gate: two gated cells
 BLOCK = 48
@@ -54,6 +56,7 @@ def test_true_error_rates_stay_inside_walds_limits(p1: float, cells: int, beta: 
 def test_a_perfect_cell_always_passes_at_the_clean_size() -> None:
     ending = DEFAULT.ending(0.0)
     assert (ending.passes, ending.fails, ending.open, ending.mean_n) == (1.0, 0.0, 0.0, 331.0)
+    assert ending.median_n == 331
     assert DEFAULT.ending(0.0, BLOCK).mean_n == 336.0
 
 
@@ -69,20 +72,49 @@ def test_the_indifference_zone_may_end_either_way() -> None:
     assert ending.passes + ending.fails + ending.open == pytest.approx(1.0)
 
 
-def test_the_recursion_agrees_with_simulation() -> None:
-    rng, rate, runs = random.Random(20261101), 0.004, 2000
-    ends = [_simulate(DEFAULT, rng, rate) for _ in range(runs)]
-    ending = DEFAULT.ending(rate, BLOCK)
-    assert sum(end == "pass" for end in ends) / runs == pytest.approx(ending.passes, abs=0.04)
-    assert sum(end == "fail" for end in ends) / runs == pytest.approx(ending.fails, abs=0.04)
+RUNS = 10_000
 
 
-def _simulate(test: Sprt, rng: random.Random, rate: float) -> str:
-    k = n = 0
-    while test.state(k, n) == "open" and n < test.cap:
-        k += sum(rng.random() < rate for _ in range(BLOCK))
-        n += BLOCK
-    return test.state(k, n)
+@cache
+def simulated(rate: float, block: int) -> Simulated:
+    return simulate(Boundaries.of(DEFAULT.state, DEFAULT.cap, block), rate, RUNS)
+
+
+def within(share: float, bound: float) -> bool:
+    """Whether so large a share of the runs is what a true probability of at most ``bound`` gives, but for 1 in 1000."""
+    return bool(binom.sf(round(share * RUNS) - 1, RUNS, bound) > 1e-3)
+
+
+@pytest.mark.parametrize("block", [1, BLOCK])
+def test_ten_thousand_simulated_runs_keep_the_stated_errors(block: int) -> None:
+    good, bad = simulated(DEFAULT.p0, block), simulated(DEFAULT.p1, block)
+    assert within(good.fails, DEFAULT.alpha)
+    assert within(bad.passes, DEFAULT.beta)
+    assert good.passes > 0.97
+    assert bad.fails > 0.93
+
+
+@pytest.mark.parametrize("rate", [0.0, DEFAULT.p0, 0.003, 0.006, DEFAULT.p1, 0.05])
+def test_the_indifference_zone_is_as_computed(rate: float) -> None:
+    runs, exact = simulated(rate, BLOCK), DEFAULT.ending(rate, BLOCK)
+    assert (runs.passes, runs.fails, runs.open) == pytest.approx((exact.passes, exact.fails, exact.open), abs=0.02)
+    assert abs(runs.median_n - exact.median_n) <= BLOCK
+
+
+def test_a_clean_cell_takes_little_more_than_a_third_of_the_fixed_sample() -> None:
+    fixed = fixed_test(DEFAULT.p0, DEFAULT.p1, DEFAULT.alpha, DEFAULT.beta)
+    assert (fixed.n, fixed.failures) == (913, 4)
+    assert simulated(DEFAULT.p0, BLOCK).median_n / fixed.n == pytest.approx(336 / 913)
+    assert simulated(DEFAULT.p1, BLOCK).median_n / fixed.n < 0.5
+
+
+@pytest.mark.parametrize("rate", [0.0, DEFAULT.p0, 0.003, DEFAULT.p1, 0.05])
+def test_no_betting_process_decides_in_fewer_blocks(rate: float) -> None:
+    medians = [
+        simulate(Boundaries.of(state, DEFAULT.cap, BLOCK), rate, 2000).median_n
+        for state in contenders(DEFAULT).values()
+    ]
+    assert min(medians) == medians[0]
 
 
 @pytest.mark.parametrize(("p0", "p1"), [(0.01, 0.01), (0.02, 0.01), (0.0, 0.01), (0.1, 1.0)])
