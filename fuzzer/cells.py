@@ -39,6 +39,7 @@ class CandidateRun:
     out_of_time: Callable[[], bool]
     not_run: dict[str, str]
     notes: dict[str, Reason]
+    ended: Callable[[Cell], None]
 
     async def run(self) -> None:
         """The control first, then the gated cells, each until it is settled."""
@@ -49,6 +50,7 @@ class CandidateRun:
                 self.not_run[cell.key] = "the budget was used up before this cell"
                 continue
             await self._cell(cell)
+            self.ended(cell)
 
     async def _cell(self, cell: Cell) -> None:
         if cell.role == "control" and not self.plan.references:

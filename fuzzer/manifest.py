@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+import platform
+import secrets
+import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -15,6 +20,8 @@ MANIFEST = "run.json"
 HISTORY = "history.jsonl"
 FINDINGS = "findings.jsonl"
 FUZZ = "fuzz.jsonl"
+
+LIBRARIES = ("httpx", "httpx-aiohttp", "anyio", "pydantic", "scipy", "hypothesis", "datasets")
 
 
 class Manifest(BaseModel):
@@ -41,6 +48,24 @@ class Manifest(BaseModel):
     notes: dict[str, Reason] = Field(default_factory=dict)
     stopped: tuple[Reason, ...] = ()
     interrupted: bool = False
+
+
+def new_manifest(plan: Plan, run_id: str | None) -> Manifest:
+    """The manifest of a run that begins now; a fresh id if None."""
+    return Manifest(
+        run_id=run_id or _fresh_id(),
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        tool_version=importlib.metadata.version("specfuzz"),
+        python=f"{platform.python_implementation()} {platform.python_version()} {sys.platform}",
+        libraries={name: importlib.metadata.version(name) for name in LIBRARIES},
+        plan=plan,
+        plan_hash=plan.digest,
+        seed=plan.seed,
+    )
+
+
+def _fresh_id() -> str:
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:

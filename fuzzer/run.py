@@ -5,18 +5,13 @@ Listeners get the events; the history, the manifest and the findings are written
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
-import platform
-import secrets
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TextIO
@@ -28,17 +23,17 @@ from fuzzer.cells import CandidateRun
 from fuzzer.decisions import settled
 from fuzzer.errors import HistoryError, SpecfuzzError, UnavailableError, UsageError
 from fuzzer.estimate import describe, estimate, trim
-from fuzzer.events import Event, Listener, PreflightDone, RunFinished, RunStarted
+from fuzzer.events import CellDecided, Event, FindingSeen, Listener, PreflightDone, RunFinished, RunStarted
 from fuzzer.finding import Finding
 from fuzzer.history.journal import Journal, read_history
 from fuzzer.history.records import AnyRecord, Arm, Opened, Prompt, Resumed
 from fuzzer.judge import Judge
-from fuzzer.manifest import FINDINGS, FUZZ, HISTORY, Manifest, read_manifest, write_manifest
-from fuzzer.plan import Endpoint, Plan
+from fuzzer.manifest import FINDINGS, FUZZ, HISTORY, Manifest, new_manifest, read_manifest, write_manifest
+from fuzzer.plan import Cell, Endpoint, Plan
 from fuzzer.preflight import End, Probes, changed_ends, compare_ends, probe, report
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.recall import remembering
-from fuzzer.summarise import active_waivers, summarise
+from fuzzer.summarise import active_waivers, standing, summarise
 from fuzzer.summary import Reason, Summary
 from fuzzer.traffic.driver import TOP_LOGPROBS, Driver, Line, Prompts
 from fuzzer.traffic.memo import Memo
@@ -49,8 +44,6 @@ from fuzzer.wire.identify import identify
 from fuzzer.wire.negotiate import negotiate
 from fuzzer.wire.params import Params
 from fuzzer.wire.session import key_of
-
-LIBRARIES = ("httpx", "httpx-aiohttp", "anyio", "pydantic", "scipy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +74,7 @@ async def gate(
     pool = PromptPool.of(plan, drawn)
     for arm, endpoint in _endpoints(plan):
         key_of(endpoint, arm)  # a missing key is a mistake to tell of before anything is made
-    manifest = _new_manifest(plan, run_id or _fresh_id())
+    manifest = new_manifest(plan, run_id)
     directory = out / manifest.run_id
     try:
         directory.mkdir(parents=True)
@@ -129,8 +122,8 @@ async def _run(
 
     with _findings(directory) as sink:
         session = _Session(manifest, directory, pool, emit, sink)
-        session.open(resumed=resumed)
         emit(RunStarted(manifest.run_id, str(directory), manifest.plan, resumed))
+        session.open(resumed=resumed)
         try:
             await session.conduct()
         finally:
@@ -156,7 +149,7 @@ class _Session:
 
     def open(self, *, resumed: bool) -> None:
         """Open the history, after reading what an earlier process left in it."""
-        self.judge = Judge(self.manifest.plan, self.sink)
+        self.judge = Judge(self.manifest.plan, self._found)
         path = self.directory / HISTORY
         if resumed and not path.exists():
             raise HistoryError(f"{path}: the history is missing, so there is nothing to resume")
@@ -318,7 +311,16 @@ class _Session:
             out_of_time=self._out_of_time,
             not_run=self.manifest.not_run,
             notes=self.manifest.notes,
+            ended=self._ended,
         )
+
+    def _ended(self, cell: Cell) -> None:
+        status, why = standing(self.manifest, self.judge, cell)
+        self.emit(CellDecided(cell.key, status, why))
+
+    def _found(self, finding: Finding) -> None:
+        self.sink(finding)
+        self.emit(FindingSeen(finding))
 
     def _out_of_time(self) -> bool:
         budget = self.manifest.plan.budget_seconds
@@ -384,20 +386,3 @@ def _with_headers(plan: Plan, headers: Mapping[str, str]) -> Plan:
         return tuple(endpoint.model_copy(update={"headers": dict(headers)}) for endpoint in endpoints)
 
     return plan.model_copy(update={"candidates": add(plan.candidates), "references": add(plan.references)})
-
-
-def _fresh_id() -> str:
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
-
-
-def _new_manifest(plan: Plan, run_id: str) -> Manifest:
-    return Manifest(
-        run_id=run_id,
-        started=datetime.now(UTC).isoformat(timespec="seconds"),
-        tool_version=importlib.metadata.version("specfuzz"),
-        python=f"{platform.python_implementation()} {platform.python_version()} {sys.platform}",
-        libraries={name: importlib.metadata.version(name) for name in LIBRARIES},
-        plan=plan,
-        plan_hash=plan.digest,
-        seed=plan.seed,
-    )

@@ -17,6 +17,7 @@ from fuzzer.summary import (
     Achieved,
     ArmCounts,
     Bound,
+    CellStatus,
     CellSummary,
     Clusters,
     Comparison,
@@ -44,12 +45,7 @@ def summarise(manifest: Manifest, judge: Judge) -> Summary:
         judge.scan_open()
     waivers = active_waivers(plan)
     waived = frozenset(waiver.key for waiver in waivers)
-    floors = {
-        cell.key: calibration.noise_floor(cell.lm_head)
-        for cell in plan.cells()
-        if (calibration := _calibration(judge, cell)) is not None and plan.references
-    }
-    decisions = decide(judge, floors, manifest.not_run, waived, manifest.notes, final=not manifest.interrupted)
+    decisions = _decisions(manifest, judge, waived, final=not manifest.interrupted)
     verdict, reasons = overall(judge, decisions, manifest.stopped, waived, interrupted=manifest.interrupted)
     first = judge.first_ns or judge.last_ns
     return Summary(
@@ -86,6 +82,23 @@ def summarise(manifest: Manifest, judge: Judge) -> Summary:
         resumed=judge.resumed,
         redacted=plan.redact_content,
     )
+
+
+def standing(manifest: Manifest, judge: Judge, cell: Cell) -> tuple[CellStatus, str]:
+    """How a cell that has just ended stands, and why; tests over all cells may still change it."""
+    waived = frozenset(waiver.key for waiver in active_waivers(manifest.plan))
+    decision = _decisions(manifest, judge, waived, final=False)[cell.key]
+    why = (*decision.fails, *decision.opens)
+    return decision.status, why[0].message if why else ""
+
+
+def _decisions(manifest: Manifest, judge: Judge, waived: frozenset[str], *, final: bool) -> dict[str, CellDecision]:
+    floors = {
+        cell.key: calibration.noise_floor(cell.lm_head)
+        for cell in manifest.plan.cells()
+        if (calibration := _calibration(judge, cell)) is not None and manifest.plan.references
+    }
+    return decide(judge, floors, manifest.not_run, waived, manifest.notes, final=final)
 
 
 def active_waivers(plan: Plan) -> tuple[Waiver, ...]:
