@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fuzzer.finding import Donor
+from fuzzer.report.matrix import matrix
 from fuzzer.report.mdtext import code, line, prose
 from fuzzer.report.redact import shareable
 from fuzzer.report.rows import CellRow, rows
@@ -69,6 +70,12 @@ def _sections(summary: Summary) -> Iterable[_Section]:
     yield _Section(f"## specfuzz: {summary.verdict.upper()}\n\n**{prose(verdict_line(summary), 1000)}**\n", [])
     yield _Section("", [_reason(summary, index) for index in range(len(summary.reasons))])
     found = rows(summary)
+    if (heads := matrix(summary)) is not None:
+        names = "|".join(("N", *map(prose, heads.columns)))
+        yield _table(
+            "### Failure rate by concurrency and lm_head precision", names, map(_cells, heads.failures), _HEADS
+        )
+        yield _table("### What it costs and buys", names, map(_cells, heads.costs), _COSTS)
     if found:
         yield _table("### Failures by concurrency and lm_head precision", _RESULT, map(_result, found), _key(summary))
     yield from _list("### Undecided cells", undecided(summary))
@@ -105,6 +112,17 @@ _BASIS_KEY: Final = (
     "reference; accepted: tokens per verify step; clusters: those that hold a failure; seconds: median, candidate and "
     "reference."
 )
+
+
+_HEADS: Final = "failures of judged answers (rate, two-sided 95 % Wilson interval) and how the cell was decided."
+_COSTS: Final = (
+    "output tokens per second of the candidate, times the reference's, median seconds of an answer, tokens accepted "
+    "per verify step."
+)
+
+
+def _cells(texts: tuple[str, ...]) -> str:
+    return f"|{'|'.join(map(prose, texts))}|"
 
 
 def _key(summary: Summary) -> str:

@@ -12,6 +12,7 @@ from rich.console import Console as Screen
 from rich.table import Table
 from rich.text import Text
 
+from fuzzer.report.matrix import matrix
 from fuzzer.report.redact import shareable
 from fuzzer.report.rows import CellRow, rows
 from fuzzer.report.sentences import (
@@ -106,6 +107,7 @@ def _cells(summary: Summary, screen: Screen) -> None:
     if not found:
         return
     narrow = screen.width < _NARROW
+    _matrix(summary, screen)
     screen.print(Text("\nFailures by concurrency and lm_head precision", "bold"))
     screen.print(_result_table(found, narrow))
     _note(
@@ -121,6 +123,26 @@ def _cells(summary: Summary, screen: Screen) -> None:
         "differ: outputs unlike the reference's; noise floor: prompts that differ in calibration, candidate v "
         "reference against reference v itself; at N: share of the time (or releases) at the full concurrency, "
         "candidate and reference; accepted: tokens per verify step",
+    )
+
+
+def _matrix(summary: Summary, screen: Screen) -> None:
+    heads = matrix(summary)
+    if heads is None:
+        return
+    titles = ("Failure rate by concurrency and lm_head precision", "What it costs and buys")
+    for title, lines in zip(titles, (heads.failures, heads.costs), strict=True):
+        screen.print(Text(f"\n{title}", "bold"))
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+        for name in ("N", *heads.columns):
+            table.add_column(Text(name), overflow="fold")
+        for line in lines:
+            table.add_row(*map(Text, line))
+        screen.print(table)
+    _note(
+        screen,
+        "rates with their two-sided 95 % Wilson intervals; x1.5: the candidate gives one and a half times the "
+        "reference's output tokens per second",
     )
 
 

@@ -86,13 +86,16 @@ def test_the_verdict_comes_first_and_the_details_last() -> None:
 
 @pytest.mark.parametrize("summary", factory.everything(), ids=lambda summary: summary.verdict)
 def test_every_table_row_has_as_many_cells_as_its_head(summary: Summary) -> None:
-    widths = [0]
+    tables: list[list[int]] = []
     for token in tokens(markdown(summary)):
-        if token.type == "tr_open":
-            widths.append(0)
-        widths[-1] += token.type in ("th_open", "td_open")
-    assert set(widths[1:]) == {10}
-    assert len(widths) == 1 + 2 * (1 + len(summary.cells))
+        if token.type == "table_open":
+            tables.append([])
+        elif token.type == "tr_open":
+            tables[-1].append(0)
+        elif token.type in ("th_open", "td_open"):
+            tables[-1][-1] += 1
+    assert all(len(set(widths)) == 1 for widths in tables)
+    assert [len(widths) for widths in tables[-2:]] == [1 + len(summary.cells)] * 2
 
 
 @pytest.mark.parametrize(
