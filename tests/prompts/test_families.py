@@ -56,10 +56,11 @@ def test_another_prompts_answer_is_wrong(prompt: Prompt, other: Prompt) -> None:
     assert grade.sub_kind in ("another-question", "wrong-value")
 
 
-@given(st.sampled_from([kind for kind in KINDS if kind[0] not in ("arithmetic", "count-on")]), st.integers(0, 2**32))
+@given(st.sampled_from(KINDS), st.integers(0, 2**32))
 @settings(max_examples=300, derandomize=True)
 def test_another_answer_of_the_same_kind_is_recognised_as_another_question(kind: tuple[str, Level], seed: int) -> None:
     prompt, other = make(*kind, seed), make(*kind, seed + 1)
+    assume(other.attributable)
     assert check(prompt, other.answer).sub_kind == "another-question"
 
 
@@ -170,10 +171,10 @@ def test_canaries_stand_where_they_say(prompt: Prompt) -> None:
 @settings(max_examples=200)
 def test_elicited_channels_are_those_whose_canaries_the_answer_holds(prompt: Prompt) -> None:
     held = {canary.channel for canary in prompt.canaries if occurs(canary.text, prompt.answer)}
-    if prompt.attributable and prompt.level == "easy":
-        assert held == set(prompt.elicits)
+    if prompt.spec["frame"]:
+        assert set(prompt.elicits) == held | {"user"}
     else:
-        assert set(prompt.elicits) == held | {"user"} if prompt.level == "hard" else not held
+        assert held == (set(prompt.elicits) if prompt.attributable else set())
 
 
 @given(prompts())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fuzzer.sim.answer import Slot
 from fuzzer.sim.solver.chat import Chat, read_chat
 from fuzzer.sim.solver.codes import code_of_owner, code_word, table_row
+from fuzzer.sim.solver.copying import copying
 from fuzzer.sim.solver.echo import echo
 from fuzzer.sim.solver.lists import ordering, reversing, sorting
 from fuzzer.sim.solver.numbers import counting, story, total
@@ -12,7 +13,8 @@ from fuzzer.sim.solver.texts import json_object, repeating
 from fuzzer.sim.solver.wording import mark, maybe
 
 _SKILLS = (
-    ordering, sorting, reversing, table_row, json_object, repeating, counting, story, total, code_of_owner, code_word,
+    copying, ordering, sorting, reversing, table_row, json_object, repeating, counting, story, total,
+    code_of_owner, code_word,
 )  # fmt: skip
 
 
