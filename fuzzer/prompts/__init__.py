@@ -30,7 +30,7 @@ def check(prompt: Prompt, text: str, *, finish_reason: str | None = None, calls:
         said = bool(text.strip()) or bool(calls)
         return Grade("unchecked") if said else Grade("none", "empty", "nothing was said")
     if prompt.family.startswith(corpora.PREFIX):
-        return corpora.check(prompt, text, finish_reason)
+        return corpora.check(prompt, text, finish_reason, calls)
     family = FAMILIES.get(prompt.family)
     if family is None:
         raise UsageError(f"prompt {prompt.id} is of the unknown family {prompt.family!r}; known: {', '.join(FAMILIES)}")

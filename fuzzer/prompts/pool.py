@@ -86,7 +86,8 @@ class PromptPool:
         return self.filler(number) if prompt_id.startswith("f") else self.prompt(number)
 
     def _shuffled(self, corpora: Sequence[str]) -> list[tuple[str, corpus.Row]]:
-        rows = [(name, row) for name, loaded in map(corpus.load, dict.fromkeys(corpora)) for row in loaded]
+        loaded = [corpus.load(name, self._seed) for name in dict.fromkeys(corpora)]
+        rows = [(each.name, row) for each in loaded for row in each.rows]
         random.Random(f"{self._seed}/corpora").shuffle(rows)
         return rows
 

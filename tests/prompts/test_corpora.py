@@ -42,16 +42,17 @@ def test_no_answer_of_the_corpus_passes_for_another(gate: PromptPool) -> None:
 
 
 def test_an_earlier_turns_answer_is_recognised(gate: PromptPool) -> None:
-    rows = [prompt for prompt in map(gate.prompt, range(80)) if len(prompt.messages) > 1]
+    rows = [prompt for prompt in map(gate.prompt, range(80)) if len(prompt.messages) > 2]
     assert len(rows) == 12
     for prompt in rows:
-        assert check(prompt, prompt.messages[1].content).sub_kind == "wrong-last-message"
+        earlier = next(message.content for message in prompt.messages if message.role == "assistant")
+        assert check(prompt, earlier).sub_kind == "wrong-last-message"
 
 
 def test_a_row_gets_a_ticket_and_is_not_attributable(gate: PromptPool) -> None:
     tickets = set()
     for prompt in map(gate.prompt, range(80)):
-        (ticket,) = prompt.canaries
+        ticket = next(canary for canary in prompt.canaries if canary.channel == "user")
         assert prompt.messages[-1].content.startswith(f"Ticket: {ticket.text}\n")
         assert not prompt.attributable
         tickets.add(ticket.text)
@@ -70,11 +71,12 @@ def test_the_seed_decides_the_order_and_the_tickets(gate: PromptPool) -> None:
     assert [other.prompt(index).answer for index in range(80)] != [gate.prompt(index).answer for index in range(80)]
 
 
-def test_with_families_the_rows_come_first_and_there_is_no_end(gate: PromptPool) -> None:
+def test_with_families_every_second_prompt_is_a_row_and_there_is_no_end(gate: PromptPool) -> None:
     both = PromptPool(3, families=["echo"], corpora=["gate"])
     assert both.size is None
-    assert [both.prompt(index) for index in range(80)] == [gate.prompt(index) for index in range(80)]
-    assert both.prompt(80).family == "echo"
+    asked = [both.prompt(index) for index in range(162)]
+    assert [prompt.answer for prompt in asked[:160:2]] == [gate.prompt(index).answer for index in range(80)]
+    assert {prompt.family for prompt in (*asked[1::2], asked[160])} == {"echo"}
 
 
 def test_a_corpus_of_ones_own(tmp_path: Path) -> None:
@@ -92,7 +94,7 @@ def test_a_corpus_of_ones_own(tmp_path: Path) -> None:
     assert check(rows["number"], "1200.5").value == "right"
     assert check(rows["list"], "- one\n- two, too").value == "right"
     assert rows["list"].family == "corpus/mine"
-    assert occurs(rows["exact"].canaries[0].text, rows["exact"].text)
+    assert all(occurs(canary.text, rows["exact"].text) for canary in rows["exact"].canaries)
 
 
 def test_a_corpus_in_parquet(tmp_path: Path) -> None:
@@ -118,7 +120,7 @@ def test_a_corpus_in_parquet(tmp_path: Path) -> None:
         ({**GOOD, "answer": "one", "check": "list"}, "two items"),
         ({**GOOD, "level": "silly"}, "level"),
         ({**GOOD, "messages": []}, "messages"),
-        ({**GOOD, "messages": [{"role": "tool", "content": "x"}]}, "role"),
+        ({**GOOD, "messages": [{"role": "robot", "content": "x"}]}, "role"),
         ({**GOOD, "messages": [{"role": "user", "content": ""}]}, "content"),
         ({**GOOD, "messages": [*GOOD["messages"], {"role": "assistant", "content": "x"}]}, "last message"),
         ({**GOOD, "messages": [*GOOD["messages"], {"role": "system", "content": "x"}, *GOOD["messages"]]}, "system"),
