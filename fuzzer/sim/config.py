@@ -18,9 +18,10 @@ class SimConfig:
 
     ``k`` is the draft length, ``acceptance`` the chance (0 to 1) that a draft token is accepted, ``lm_head`` one of
     fp32, bf16, w4a16, fp8, nvfp4. ``faults`` maps names of FAULTS to rates (0 to 1). ``step_seconds`` is the time of
-    one speculative step or three plain ones (0 = as fast as it goes); a sequence that joins costs one more. At most
-    ``max_num_seqs`` run together, the others wait. Port 0 takes a free one. With ``api_key``, requests under /v1 must
-    bear it.
+    one speculative step or three plain ones (0 = as fast as it goes); a sequence that joins costs one more, and so does
+    every further ``prefill_chunk`` tokens of its prompt. At most ``max_num_seqs`` run together, the others wait. The KV
+    pool holds ``kv_blocks`` pages of ``block_size`` tokens; when it is full, who joined last is preempted. Port 0 takes
+    a free one. With ``api_key``, requests under /v1 must bear it.
     """
 
     speculative: bool = False
@@ -33,6 +34,9 @@ class SimConfig:
     step_seconds: float = 0.001
     max_num_seqs: int = 64
     max_model_len: int = 32768
+    kv_blocks: int = 4096
+    block_size: int = 16
+    prefill_chunk: int = 512
     host: str = "127.0.0.1"
     port: int = 0
     api_key: str | None = field(default=None, repr=False)
@@ -49,6 +53,9 @@ class SimConfig:
         _within("step_seconds", self.step_seconds, 0, 10)
         _within("max_num_seqs", self.max_num_seqs, 1, 4096)
         _within("max_model_len", self.max_model_len, 16, 10**7)
+        _within("kv_blocks", self.kv_blocks, 4, 10**7)
+        _within("block_size", self.block_size, 1, 4096)
+        _within("prefill_chunk", self.prefill_chunk, 16, 10**6)
         _within("port", self.port, 0, 65535)
 
     @classmethod

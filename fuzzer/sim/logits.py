@@ -18,7 +18,7 @@ NOISE = 0.04  # nats per logit, one sequence and one row
 NOISE_GROWTH = 0.15  # more noise with every doubling of the rows in a step
 DRIFT = 0.248  # nats per logit with every doubling of the graph's batch in a drifting verification
 
-_CAPTURED = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # batch sizes that graphs are captured for; others are padded up
+CAPTURED = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # batch sizes that graphs are captured for; others are padded up
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Batch(NamedTuple):
 
 def padded(running: float) -> float:
     """The captured batch size that a batch runs at."""
-    return next((size for size in _CAPTURED if size >= running), running)
+    return next((size for size in CAPTURED if size >= running), running)
 
 
 def score(node: Node, head: Head, noise: float, drift: float, key: bytes, numbers: Sequence[int]) -> list[float]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 
+from fuzzer.sim.config import SimConfig
 from fuzzer.sim.engine import Engine
 
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 
+_CPU = "process_cpu_seconds_total"
 _Samples = Iterable[tuple[str, float]]
 
 
 def exposition(engine: Engine) -> str:
     """All metrics at this moment. Those of speculation exist only while it is on."""
-    return "".join(_lines(engine))
+    return "".join(_lines(engine)) + f"# TYPE process_cpu_seconds_total counter\n{_CPU} {time.process_time()}\n"
 
 
 def _lines(engine: Engine) -> Iterator[str]:
@@ -30,8 +33,9 @@ def _families(engine: Engine) -> Iterator[tuple[str, str, _Samples]]:
     running = len(scheduler.running) + len(scheduler.silent)
     yield "num_requests_running", "gauge", [("", running)]
     yield "num_requests_waiting", "gauge", [("", len(scheduler.waiting))]
-    yield "kv_cache_usage_perc", "gauge", [("", min(1.0, running / engine.config.max_num_seqs))]
-    yield "num_preemptions", "counter", [("", 0)]
+    yield "kv_cache_usage_perc", "gauge", [("", scheduler.pool.used / scheduler.pool.blocks)]
+    yield "num_preemptions", "counter", [("", steps.preemptions)]
+    yield "cache_config_info", "gauge", [(_cache(engine.config), 1)]
     yield "prompt_tokens", "counter", [("", asked.prompt_tokens)]
     yield "generation_tokens", "counter", [("", steps.generated)]
     yield "prefix_cache_queries", "counter", [("", asked.prompt_tokens)]
@@ -43,6 +47,16 @@ def _families(engine: Engine) -> Iterator[tuple[str, str, _Samples]]:
         yield "spec_decode_num_accepted_tokens", "counter", [("", steps.accepted)]
         at = [(f',position="{place}"', count) for place, count in enumerate(steps.accepted_at)]
         yield "spec_decode_num_accepted_tokens_per_pos", "counter", at
+
+
+def _cache(config: SimConfig) -> str:
+    facts = {
+        "block_size": config.block_size,
+        "num_gpu_blocks": config.kv_blocks,
+        "kv_cache_size_tokens": config.kv_blocks * config.block_size,
+        "enable_prefix_caching": True,
+    }
+    return "".join(f',{name}="{value}"' for name, value in facts.items())
 
 
 def _escaped(text: str) -> str:

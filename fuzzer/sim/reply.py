@@ -9,7 +9,7 @@ from typing import Any
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.draws import fingerprint
 from fuzzer.sim.engine import Request
-from fuzzer.sim.sequence import Emission
+from fuzzer.sim.sequence import Emission, Sequence
 
 DONE = b"data: [DONE]\n\n"
 
@@ -32,17 +32,28 @@ class Replies:
             "model": config.model,
         }
         self._mark = mark
-        self._open = b"data: " + json.dumps(self._head).encode()[:-1] + b', "choices": [{"index": 0, "delta": '
-        self._started = False
+        self._opening = b"data: " + json.dumps(self._head).encode()[:-1]
+        self._open: set[int] = set()
+        self._ended: set[int] = set()
 
-    def chunk(self, text: str, fresh: list[Emission]) -> bytes:
-        """The stream events for newly delivered tokens: the role first, and the reason of the end with the last."""
-        role = b"" if self._started else self._event({"role": "assistant", "content": ""}, [], None, first=True)
-        self._started = True
-        reason = self._request.sequence.finish_reason
-        if not text and not fresh and not reason:
+    def chunks(self) -> bytes:
+        """The stream events for what is newly delivered, choice by choice."""
+        parts = []
+        for index, sequence in enumerate(self._request.sequences):
+            if index not in self._ended:
+                parts.append(self._chunk(index, sequence))
+                if sequence.finish_reason:
+                    self._ended.add(index)
+        return b"".join(parts)
+
+    def _chunk(self, index: int, sequence: Sequence) -> bytes:
+        """The role first, and the reason of the end with the last."""
+        text, fresh = sequence.take()
+        role = b"" if index in self._open else self._event(index, {"role": "assistant", "content": ""}, [], first=True)
+        self._open.add(index)
+        if not text and not fresh and not sequence.finish_reason:
             return role
-        return role + self._event({"content": text}, fresh, reason)
+        return role + self._event(index, {"content": text}, fresh)
 
     def ending(self) -> bytes:
         """The usage event if it was asked for, and the mark of the end."""
@@ -51,47 +62,52 @@ class Replies:
         body = self._head | {"choices": [], "usage": self._usage(), "system_fingerprint": self._mark}
         return b"data: " + json.dumps(body).encode() + b"\n\n" + DONE
 
-    def whole(self, text: str, tokens: list[Emission]) -> bytes:
+    def whole(self) -> bytes:
         """The body of a reply that is not streamed."""
-        sequence, wants_ids = self._request.sequence, self._request.chat.return_token_ids
-        choice = {
-            "index": 0,
+        body = self._head | {
+            "object": "chat.completion",
+            "choices": [self._choice(index, sequence) for index, sequence in enumerate(self._request.sequences)],
+            "usage": self._usage(),
+            "system_fingerprint": self._mark,
+            "prompt_logprobs": None,
+            "prompt_token_ids": self._request.reading.ids if self._request.chat.return_token_ids else None,
+        }
+        return json.dumps(body).encode()
+
+    def _choice(self, index: int, sequence: Sequence) -> dict[str, Any]:
+        text, tokens = sequence.take()
+        return {
+            "index": index,
             "message": {"role": "assistant", "content": text, "refusal": None, "tool_calls": [], "reasoning": None},
             "logprobs": self._logprobs(tokens),
             "finish_reason": sequence.finish_reason,
             "stop_reason": sequence.stop_reason,
-            "token_ids": [token.id for token in tokens] if wants_ids else None,
+            "token_ids": [token.id for token in tokens] if self._request.chat.return_token_ids else None,
         }
-        body = self._head | {
-            "object": "chat.completion",
-            "choices": [choice],
-            "usage": self._usage(),
-            "system_fingerprint": self._mark,
-            "prompt_logprobs": None,
-            "prompt_token_ids": self._request.reading.ids if wants_ids else None,
-        }
-        return json.dumps(body).encode()
 
-    def _event(self, delta: dict[str, str], fresh: list[Emission], reason: str | None, first: bool = False) -> bytes:
+    def _event(self, index: int, delta: dict[str, str], fresh: list[Emission], first: bool = False) -> bytes:
+        sequence = self._request.sequences[index]
+        reason = None if first else sequence.finish_reason
         rest: dict[str, Any] = {"logprobs": self._logprobs(fresh) if fresh else None, "finish_reason": reason}
         if reason:
-            rest["stop_reason"] = self._request.sequence.stop_reason
+            rest["stop_reason"] = sequence.stop_reason
         if self._request.chat.return_token_ids:
             rest["token_ids"] = [token.id for token in fresh] if not first else None
         tail: dict[str, Any] = {"system_fingerprint": self._mark}
         if first and self._request.chat.return_token_ids:
             tail["prompt_token_ids"] = self._request.reading.ids
         return b"".join(
-            (self._open, json.dumps(delta).encode(), b", ", json.dumps(rest).encode()[1:-1], b"}], ",
-             json.dumps(tail).encode()[1:], b"\n\n")
+            (self._opening, b', "choices": [{"index": %d, "delta": ' % index, json.dumps(delta).encode(), b", ",
+             json.dumps(rest).encode()[1:-1], b"}], ", json.dumps(tail).encode()[1:], b"\n\n")
         )  # fmt: skip
 
     def _usage(self) -> dict[str, Any]:
-        prompt, completion = len(self._request.reading.ids), len(self._request.sequence.emitted)
+        prompt = len(self._request.reading.ids)
+        completion = sum(len(sequence.emitted) for sequence in self._request.sequences)
         return {
             "prompt_tokens": prompt,
             "total_tokens": prompt + completion,
-            "completion_tokens": completion,
+            "completion_tokens": completion + self._request.overcount,
             "prompt_tokens_details": {"cached_tokens": self._request.cached_tokens},
         }
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from fuzzer.sim.config import SimConfig
+from fuzzer.sim.sampling import WARM, Sampling
 
 MAX_TOP_LOGPROBS = 20
+MAX_CHOICES = 64
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 
 
@@ -35,8 +37,9 @@ class ChatRequest:
     max_tokens: int | None = None
     stream: bool = False
     include_usage: bool = False
-    temperature: float = 1.0
+    sampling: Sampling = WARM
     seed: int | None = None
+    n: int = 1
     stop: tuple[str, ...] = ()
     logprobs: bool = False
     top_logprobs: int = 0
@@ -64,7 +67,8 @@ def parse_chat(body: bytes, config: SimConfig) -> ChatRequest:
         max_tokens=_integer(fields, "max_completion_tokens", 1) or _integer(fields, "max_tokens", 1),
         stream=stream,
         include_usage=bool(options.get("include_usage")),
-        temperature=_number(fields, "temperature", 1.0),
+        sampling=_sampling(fields),
+        n=_integer(fields, "n", 1, MAX_CHOICES) or 1,
         seed=_integer(fields, "seed", -(2**63), 2**63 - 1),
         stop=_stop(fields.get("stop")),
         logprobs=_typed(fields, "logprobs", bool, False),
@@ -83,10 +87,30 @@ def _check_ranges(fields: dict[str, Any]) -> None:
     for name in ("presence_penalty", "frequency_penalty"):
         if not -2 <= (penalty := _number(fields, name, 0.0)) <= 2:
             raise BadRequestError(f"{name} must be in [-2, 2], got {penalty}.", param=name)
-    if _integer(fields, "n", 1) not in (None, 1):
-        raise BadRequestError("n must be 1 here: the simulated engine gives one choice.", param="n")
+    if not 0 < (penalty := _number(fields, "repetition_penalty", 1.0)) <= 10:
+        raise BadRequestError(f"repetition_penalty must be in (0, 10], got {penalty}.", param="repetition_penalty")
     if fields.get("top_logprobs") and not fields.get("logprobs"):
         raise BadRequestError("when using `top_logprobs`, `logprobs` must be set to true.", param="top_logprobs")
+
+
+def _sampling(fields: dict[str, Any]) -> Sampling:
+    return Sampling(
+        temperature=_number(fields, "temperature", 1.0),
+        presence=_number(fields, "presence_penalty", 0.0),
+        frequency=_number(fields, "frequency_penalty", 0.0),
+        repetition=_number(fields, "repetition_penalty", 1.0),
+        bias=_bias(_typed(fields, "logit_bias", dict, {})),
+    )
+
+
+def _bias(value: dict[str, Any]) -> tuple[tuple[int, float], ...]:
+    """Biases by token id; beyond 100 either way they are clipped, as everywhere."""
+    pairs = []
+    for token, bias in value.items():
+        if not token.isdecimal() or isinstance(bias, bool) or not isinstance(bias, int | float):
+            raise BadRequestError(f"logit_bias: {token!r}: {bias!r} is no token id with a bias", param="logit_bias")
+        pairs.append((int(token), max(-100.0, min(100.0, float(bias)))))
+    return tuple(pairs)
 
 
 def _messages(value: object) -> tuple[tuple[str, str], ...]:

@@ -7,8 +7,9 @@ import math
 from dataclasses import dataclass, field
 
 from fuzzer.sim.answer import Node
-from fuzzer.sim.draws import stream, uniforms
+from fuzzer.sim.draws import stream
 from fuzzer.sim.logits import Batch, Head, score
+from fuzzer.sim.sampling import GREEDY, Chooser, Sampling
 from fuzzer.sim.tokens import EOS, token_id
 
 # What else a model would give some probability; listed below the real candidates where log-probabilities are asked for.
@@ -19,7 +20,8 @@ _FILLERS = (
 
 _Candidates = list[tuple[str, float]]
 
-_ACCEPT, _FILLER, _SAMPLE = 1, 2, 3  # purposes, so that draws for one position are independent
+_ACCEPT, _FILLER = 1, 2  # purposes, so that draws for one position are independent
+_SURE = 20.0  # the logit of a token that has no rival
 
 
 @dataclass(slots=True)
@@ -50,8 +52,7 @@ class Limits:
 
     max_tokens: int
     stop: tuple[str, ...] = ()
-    temperature: float = 0.0
-    sampling_seed: int = 0
+    sampling: Sampling = GREEDY
     logprobs: bool = False
 
 
@@ -59,55 +60,88 @@ class Limits:
 class Script:
     """What a sequence will say: decisions, then ``loop`` for ever if it is not empty, else the end token.
 
-    ``key`` is the prompt's fingerprint. ``drifts`` and ``collapses`` say whether the planted drift of verification and
-    collapse of acceptance concern it; a ``silent`` one never says anything. ``swap_at``: from this content token on,
-    take a neighbour's at the first chance. ``deliver`` cuts what the client gets (tokens). ``break_at``: the connection
-    breaks after so many tokens.
+    ``key`` is the prompt's fingerprint. The rest is planted: ``drifts`` says whether batched verification drifts,
+    ``wear`` is noise on every logit (nats), a draft token up to ``loose`` nats below the best is accepted. A ``silent``
+    one never says anything. ``deliver`` cuts what the client gets (tokens). ``break_at``: the connection breaks after
+    so many tokens. ``lose`` and ``repeat`` are the places of deliveries that get lost or come twice. ``stops_late``:
+    stop strings are looked for once a step, and cut nothing.
     """
 
     nodes: tuple[Node, ...]
     key: bytes
     loop: tuple[str, ...] = ()
     drifts: bool = False
-    collapses: bool = False
+    wear: float = 0.0
+    loose: float = 0.0
     silent: bool = False
-    swap_at: int | None = None
     deliver: int | None = None
     break_at: int | None = None
+    lose: int | None = None
+    repeat: int | None = None
+    stops_late: bool = False
 
 
 class Sequence:
-    """A request in the batch. The scheduler calls ``draft`` and ``commit``; the server takes from the outbox."""
+    """A request in the batch. The scheduler calls ``draft`` and ``commit``; the server takes from the outbox.
 
-    def __init__(self, limits: Limits) -> None:
+    ``prefill`` is the number of prompt tokens that are still to be computed before it can decode. ``ghost``: its client
+    has gone, and the engine goes on all the same.
+    """
+
+    def __init__(
+        self, limits: Limits, prompt_tokens: int = 0, cached_tokens: int = 0, news: asyncio.Event | None = None
+    ) -> None:
         self.limits = limits
+        self.prompt_tokens = prompt_tokens
+        self.cached_tokens = cached_tokens
         self.script = Script((), b"")
-        self.swap_at: int | None = None
         self.emitted: list[Emission] = []
+        self.contents = 0
         self.text = ""
         self.finish_reason: str | None = None
         self.stop_reason: str | None = None
         self.broken = False
         self.gone = False
-        self.news = asyncio.Event()
+        self.ghost = False
+        self.begun = False
+        self.pages: list[int] = []
+        self.prefill = 0
+        self.news = news or asyncio.Event()
+        self._chooser = Chooser(limits.sampling)
         self._delivered = 0
+        self._deliveries = 0
         self._released = 0
         self._node = 0
         self._tail: list[tuple[str, bool]] = []
-        self._contents = 0
         self._hold = max(map(len, limits.stop), default=1) - 1
 
     @property
     def over(self) -> bool:
-        """Whether no further token will come."""
+        """Whether the client will get no further token."""
         return self.finish_reason is not None or self.broken or self.gone
+
+    @property
+    def leaves(self) -> bool:
+        """Whether it has no business in the batch any more."""
+        return self.finish_reason is not None or self.broken or (self.gone and not self.ghost)
+
+    @property
+    def context(self) -> int:
+        """Tokens whose keys and values it holds itself: what the prefix cache gave is shared."""
+        return self.prompt_tokens - self.cached_tokens + len(self.emitted)
 
     # --- the scheduler's side
 
     def begin(self, script: Script) -> None:
         """Join the batch with this to say."""
         self.script = script
-        self.swap_at = script.swap_at
+        self.begun = True
+
+    def divert(self, script: Script) -> None:
+        """Say something else from here on: what it reads is no longer its own."""
+        self.script = script
+        self._node = 0
+        self._tail = []
 
     def accepted(self, acceptance: float, k: int) -> int:
         """How many of ``k`` draft tokens the target accepts at this position."""
@@ -122,37 +156,29 @@ class Sequence:
         fresh: list[Emission] = []
         room = min(rows, self.limits.max_tokens - len(self.emitted))
         while len(fresh) < room:
-            emission = self._next(batch, index * batch.rows + len(fresh), head, len(self.emitted) + len(fresh))
+            row, position = index * batch.rows + len(fresh), len(self.emitted) + len(fresh)
+            emission = self._next(batch, row, head, position, drafted=len(fresh) < rows - 1)
             fresh.append(emission)
             if emission.token == EOS:
                 break
         return fresh
 
-    def wants_swap(self, fresh: list[Emission]) -> Emission | None:
-        """The token of this step that a planted row swap would replace."""
-        if self.swap_at is None:
-            return None
-        contents = self._contents
-        for emission in fresh:
-            contents += emission.content
-            if emission.content and contents > self.swap_at:
-                return emission
-        return None
-
     def commit(self, fresh: list[Emission]) -> None:
         """Make the step's tokens the sequence's own and wake the server."""
         for emission in fresh:
             self.emitted.append(emission)
-            self._contents += emission.content
-            if emission.token == EOS:
+            self.contents += emission.content
+            if emission.token == EOS and not self.ghost:
                 self.finish_reason = "stop"
                 break
             if not self._undelivered():
                 self.text += emission.token
-            if self.limits.stop and self._stopped():
+            if self.limits.stop and not self.script.stops_late and self._stopped(cut=True):
                 break
             if len(self.emitted) >= self.limits.max_tokens:
                 self.finish_reason = "length"
+        if self.limits.stop and self.script.stops_late:
+            self._stopped(cut=False)
         if self.script.break_at is not None and len(self.emitted) >= self.script.break_at:
             self.broken = True
         if self.script.deliver is not None and self.finish_reason:
@@ -167,75 +193,91 @@ class Sequence:
     def _undelivered(self) -> bool:
         return self.script.deliver is not None and len(self.emitted) > self.script.deliver
 
-    def _stopped(self) -> bool:
+    def _stopped(self, *, cut: bool) -> bool:
         for stop in self.limits.stop:
             place = self.text.find(stop, self._released)
             if place >= 0:
-                self.text, self.finish_reason, self.stop_reason = self.text[:place], "stop", stop
+                self.text = self.text[:place] if cut else self.text
+                self.finish_reason, self.stop_reason = "stop", stop
                 return True
         return False
 
-    def _next(self, batch: Batch, row: int, head: Head, position: int) -> Emission:
+    # --- the model's side
+
+    def _next(self, batch: Batch, row: int, head: Head, position: int, *, drafted: bool) -> Emission:
         """The token of one row. Options that said nothing stay in sight as ``rivals`` of what is said instead."""
         rivals: _Candidates = []
-        while not self._tail and self._node < len(self.script.nodes):
-            node = self.script.nodes[self._node]
+        script = self.script
+        while not self._tail and self._node < len(script.nodes):
+            node = script.nodes[self._node]
             self._node += 1
-            drift = batch.drift if self.script.drifts else 0.0
-            place = (self._node, batch.running, row)
-            values = score(node, head, batch.noise, drift, self.script.key, place) if len(node.options) > 1 else [20.0]
+            values = self._values(node, batch, row, head)
             tokens = [option[0] if option else self._ahead() for option in node.options]
-            chosen = self._choose(values, tokens)
+            chosen = self._chooser.choose(values, tokens, script.key, self._node)
+            if script.loose and drafted and not node.content:
+                chosen = self._loosely(values, chosen)
             option = node.options[chosen]
             if option:
                 self._tail = [(token, node.content) for token in reversed(option[1:])]
                 known = list(zip(tokens, values, strict=True))
                 return self._emit(tokens[chosen], node.content, known, rivals, position, head)
             rivals += [(token, value - values[chosen]) for token, value in zip(tokens, values, strict=True)]
-        if not self._tail and self.script.loop:
-            self._tail = [(token, False) for token in reversed(self.script.loop)]
+        if not self._tail and script.loop:
+            self._tail = [(token, False) for token in reversed(script.loop)]
         token, content = self._tail.pop() if self._tail else (EOS, False)
-        return self._emit(token, content, [(token, 20.0)], rivals, position, head)
+        return self._emit(token, content, [(token, _SURE)], rivals, position, head)
+
+    def _values(self, node: Node, batch: Batch, row: int, head: Head) -> list[float]:
+        if len(node.options) == 1:
+            return [_SURE]
+        script = self.script
+        drift = math.hypot(batch.drift if script.drifts else 0.0, script.wear)
+        return score(node, head, batch.noise, drift, script.key, (self._node, batch.running, row))
+
+    def _loosely(self, values: list[float], chosen: int) -> int:
+        """What a lax verification accepts: the drafter's choice, if it is not far below the best."""
+        others = [place for place in range(len(values)) if place != chosen]
+        close = [place for place in others if values[place] > values[chosen] - self.script.loose]
+        return max(close, key=values.__getitem__) if close else chosen
 
     def _ahead(self) -> str:
         """The token that most likely follows if nothing is said here."""
         options = (node.options[0] for node in self.script.nodes[self._node :])
         return next((option[0] for option in options if option), EOS)
 
-    def _choose(self, values: list[float], tokens: list[str]) -> int:
-        places = range(len(values))
-        if self.limits.temperature > 0:
-            draws = uniforms(self.script.key, _SAMPLE, self.limits.sampling_seed, self._node)
-            warm = [
-                value / self.limits.temperature - math.log(-math.log(draw or 1e-300))
-                for value, draw in zip(values, draws, strict=False)
-            ]
-            return max(places, key=warm.__getitem__)
-        return max(places, key=lambda place: (values[place], -token_id(tokens[place])))
-
     def _emit(
         self, token: str, content: bool, known: _Candidates, rivals: _Candidates, position: int, head: Head
     ) -> Emission:
         emission = Emission(token, content)
+        if not self.limits.sampling.plain:
+            value = dict(known)[token]
+            emission.token = self._chooser.instead(token, value, self._fillers(value, position, head))
+            emission.content = content and emission.token == token
+            self._chooser.said[emission.token] += 1
         if self.limits.logprobs:
             top = max(value for _, value in known)
             self._explain(emission, known + [(rival, top + gap) for rival, gap in rivals], position, head)
         return emission
 
-    def _explain(self, emission: Emission, candidates: _Candidates, position: int, head: Head) -> None:
-        """Log-probabilities over the candidates and what else a model would consider, far below them."""
-        known = list(dict(reversed(candidates)).items())
+    def _fillers(self, top: float, position: int, head: Head) -> _Candidates:
+        """What else a model would consider here, far below the real candidates."""
         draws = stream(self.script.key, _FILLER, position)
-        level = max(value for _, value in known) - (4.0 + 4.0 * next(draws)) * head.shrink
-        tokens = {token for token, _ in known}
+        level = top - (4.0 + 4.0 * next(draws)) * head.shrink
         first = int(next(draws) * len(_FILLERS))
+        found: _Candidates = []
         for filler in _FILLERS[first:] + _FILLERS[:first]:
-            if filler not in tokens:
-                known.append((filler, level))
-                level -= 0.5 * next(draws)
-        top = max(value for _, value in known)
-        total = top + math.log(sum(math.exp(value - top) for _, value in known))
-        ranked = sorted(known, key=lambda pair: (-pair[1], token_id(pair[0])))
+            found.append((filler, level))
+            level -= 0.5 * next(draws)
+        return found
+
+    def _explain(self, emission: Emission, candidates: _Candidates, position: int, head: Head) -> None:
+        """Log-probabilities over the candidates and the fillers, as the model gave them (before any penalty)."""
+        known = dict(reversed(candidates))
+        for filler, level in self._fillers(max(known.values()), position, head):
+            known.setdefault(filler, level)
+        top = max(known.values())
+        total = top + math.log(sum(math.exp(value - top) for value in known.values()))
+        ranked = sorted(known.items(), key=lambda pair: (-pair[1], token_id(pair[0])))
         emission.top = [(token, value - total) for token, value in ranked]
         emission.logprob = next(value for token, value in emission.top if token == emission.token)
 
@@ -244,9 +286,13 @@ class Sequence:
     def take(self) -> tuple[str, list[Emission]]:
         """The text and tokens that may be delivered and were not yet."""
         end = len(self.emitted) if self.script.deliver is None else min(len(self.emitted), self.script.deliver)
-        fresh = self.emitted[self._delivered : end]
-        self._delivered = end
         upto = len(self.text) if self.over else max(self._released, len(self.text) - self._hold)
-        text = self.text[self._released : upto]
-        self._released = upto
-        return text, fresh
+        first, start = self._delivered, self._released
+        self._delivered, self._released = end, upto
+        if upto > start:
+            self._deliveries += 1
+            if self._deliveries == self.script.lose:
+                first, start = end, upto
+            elif self._deliveries == self.script.repeat:
+                return 2 * self.text[start:upto], 2 * self.emitted[first:end]
+        return self.text[start:upto], self.emitted[first:end]

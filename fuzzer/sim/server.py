@@ -24,7 +24,6 @@ from fuzzer.sim.listening import listen
 from fuzzer.sim.metrics import CONTENT_TYPE, exposition
 from fuzzer.sim.reply import Replies, system_fingerprint
 from fuzzer.sim.request import BadRequestError, ChatRequest, parse_chat
-from fuzzer.sim.sequence import Emission
 
 _JSON = [(b"content-type", b"application/json")]
 _EVENTS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
@@ -81,39 +80,36 @@ class ChatEndpoint:
         while (await receive())["type"] != "http.disconnect":
             pass
         self._engine.abort(request)
-        request.sequence.news.set()
+        request.news.set()
 
     async def _stream(self, request: Request, replies: Replies, send: Send) -> None:
-        sequence = request.sequence
         await _news(request)
-        if not sequence.gone:
+        if not request.gone:
             await send({"type": "http.response.start", "status": 200, "headers": _EVENTS})
-        while not sequence.gone:
-            payload = replies.chunk(*sequence.take())
-            if sequence.broken:
+        while not request.gone:
+            payload = replies.chunks()
+            if request.broken:
                 await send({"type": "http.response.body", "body": payload, "more_body": True})
                 raise BrokenConnectionError
-            if sequence.finish_reason:
+            if request.over:
                 payload += replies.ending()
-            await send({"type": "http.response.body", "body": payload, "more_body": not sequence.over})
-            if sequence.over:
+            await send({"type": "http.response.body", "body": payload, "more_body": not request.over})
+            if request.over:
                 return
             await _news(request)
 
     async def _whole(self, request: Request, replies: Replies, send: Send) -> None:
-        sequence, tokens, text = request.sequence, list[Emission](), ""
-        while not sequence.over:
+        while not request.over:
             await _news(request)
-        if sequence.broken:
+        if request.broken:
             raise BrokenConnectionError
-        if not sequence.gone:
-            text, tokens = sequence.take()
-            await _send_whole(send, 200, replies.whole(text, tokens))
+        if not request.gone:
+            await _send_whole(send, 200, replies.whole())
 
 
 async def _news(request: Request) -> None:
-    await request.sequence.news.wait()
-    request.sequence.news.clear()
+    await request.news.wait()
+    request.news.clear()
 
 
 async def _body(receive: Receive) -> bytes | None:

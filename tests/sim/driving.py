@@ -11,6 +11,7 @@ from fuzzer.sim.answer import text_of
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.engine import Engine, Messages, Request
 from fuzzer.sim.request import ChatRequest
+from fuzzer.sim.sampling import GREEDY
 
 WORDS = [
     "amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "iris", "jade", "kelp", "larch", "maple",
@@ -32,10 +33,10 @@ def texts(count: int, seed: int = 1, words: int = 6) -> list[str]:
 async def ask(served: Engine, prompt: str | Messages, **chat: Any) -> Request:
     """One request (a whole chat, or its only message), until it is over."""
     messages = (("user", prompt),) if isinstance(prompt, str) else prompt
-    request = served.submit(ChatRequest(messages, **{"temperature": 0.0} | chat))
-    while not (request.sequence.over or served.refuses(request)):
-        await request.sequence.news.wait()
-        request.sequence.news.clear()
+    request = served.submit(ChatRequest(messages, **{"sampling": GREEDY} | chat))
+    while not (request.over or request.refused):
+        await request.news.wait()
+        request.news.clear()
     return request
 
 

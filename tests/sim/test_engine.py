@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from fuzzer.sim.request import ChatRequest
+from fuzzer.sim.sampling import GREEDY, Sampling
 from fuzzer.sim.tokens import EOS
 
 from .driving import answer, ask, drive, engine, right, share, texts
@@ -55,7 +56,7 @@ async def test_benign_divergence_grows_as_the_head_gets_coarser() -> None:
 
 async def test_requests_in_flight_run_together() -> None:
     served = engine(speculative=True)
-    requests = [served.submit(ChatRequest((("user", text),), temperature=0.0)) for text in texts(8)]
+    requests = [served.submit(ChatRequest((("user", text),), sampling=GREEDY)) for text in texts(8)]
     await asyncio.sleep(0)
     assert served.scheduler.running == [request.sequence for request in requests]
     await requests[0].sequence.news.wait()
@@ -65,7 +66,7 @@ async def test_requests_in_flight_run_together() -> None:
 
 async def test_no_more_than_max_num_seqs_run_together() -> None:
     served = engine(max_num_seqs=3)
-    requests = [served.submit(ChatRequest((("user", text),), temperature=0.0)) for text in texts(8)]
+    requests = [served.submit(ChatRequest((("user", text),), sampling=GREEDY)) for text in texts(8)]
     await asyncio.sleep(0)
     assert (len(served.scheduler.running), len(served.scheduler.waiting)) == (3, 5)
     for request in requests:
@@ -122,7 +123,7 @@ async def test_asking_for_log_probabilities_does_not_change_the_path() -> None:
 
 async def test_sampling_is_seeded_and_leaves_the_greedy_path() -> None:
     prompts = texts(60)
-    hot = [await drive(engine(), prompts, 1, temperature=1.0, seed=seed) for seed in (1, 1, 2)]
+    hot = [await drive(engine(), prompts, 1, sampling=Sampling(temperature=1.0), seed=seed) for seed in (1, 1, 2)]
     spoken = [[answer(request) for request in done] for done in hot]
     assert spoken[0] == spoken[1] != spoken[2]
     assert spoken[0] != [answer(request) for request in await drive(engine(), prompts, 1)]
@@ -130,7 +131,9 @@ async def test_sampling_is_seeded_and_leaves_the_greedy_path() -> None:
 
 async def test_unseeded_sampling_differs_each_time() -> None:
     served = engine()
-    spoken = {answer(await ask(served, "one two three four five six", temperature=2.0)) for _ in range(12)}
+    spoken = {
+        answer(await ask(served, "one two three four five six", sampling=Sampling(temperature=2.0))) for _ in range(12)
+    }
     assert len(spoken) > 1
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.request import BadRequestError, parse_chat
+from fuzzer.sim.sampling import WARM, Sampling
 
 HELLO = {"messages": [{"role": "user", "content": "hello"}]}
 
@@ -18,7 +19,7 @@ def parse(**fields: Any) -> Any:
 def test_defaults_are_those_of_the_protocol() -> None:
     chat = parse()
     assert chat.messages == (("user", "hello"),)
-    assert (chat.stream, chat.temperature, chat.max_tokens, chat.seed) == (False, 1.0, None, None)
+    assert (chat.stream, chat.sampling, chat.max_tokens, chat.seed, chat.n) == (False, WARM, None, None, 1)
 
 
 def test_unknown_fields_are_accepted_silently() -> None:
@@ -28,6 +29,12 @@ def test_unknown_fields_are_accepted_silently() -> None:
 def test_content_may_come_in_text_parts() -> None:
     parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
     assert parse(messages=[{"role": "user", "content": parts}]).messages == (("user", "one\ntwo"),)
+
+
+def test_sampling_is_read_as_it_comes() -> None:
+    fields = {"temperature": 0, "presence_penalty": 1, "frequency_penalty": -1, "repetition_penalty": 1.5}
+    wanted = Sampling(presence=1.0, frequency=-1.0, repetition=1.5, bias=((7, -100.0),))
+    assert parse(**fields, logit_bias={"7": -300}).sampling == wanted
 
 
 def test_one_stop_string_is_a_list_of_one() -> None:
@@ -50,7 +57,10 @@ def test_one_stop_string_is_a_list_of_one() -> None:
         ({"temperature": True}, "temperature"),
         ({"top_p": 0}, "top_p"),
         ({"presence_penalty": 3}, "presence_penalty"),
-        ({"n": 2}, "n must be 1"),
+        ({"repetition_penalty": 0}, "repetition_penalty"),
+        ({"logit_bias": {"the": 1}}, "no token id"),
+        ({"logit_bias": {"7": "much"}}, "no token id"),
+        ({"n": 65}, "n must be between 1 and 64"),
         ({"stop": ""}, "empty string"),
         ({"stop": [1]}, "stop"),
         ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),

@@ -1,0 +1,280 @@
+"""Faults of state that outlives its request or belongs to another: slots, conversations, the prompts in flight."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fuzzer.sim.answer import Slot, text_of
+from fuzzer.sim.faults.answers import own, saying
+from fuzzer.sim.faults.base import Fault, Plant, strikes_server
+
+if TYPE_CHECKING:
+    from fuzzer.sim.engine import Engine, Messages, Request
+    from fuzzer.sim.scheduler import Step
+    from fuzzer.sim.sequence import Script
+    from fuzzer.sim.sequence import Sequence as Running
+
+_FINISHED = 256  # answers that a stale answer may come from
+_CONVERSATIONS = 64  # finished turns whose slots are kept for the next one
+_BURST = 4  # sequences at once, from which a batch is a burst
+_LAZY = 3  # holes that a slot table fills before it is put in order
+_DRAINED = 3  # sequences left, at which a drain gets stuck
+_NOBODYS = (
+    "The harbour was rebuilt after the storm, and the lighthouse has stood there since.",
+    "Water boils at a lower temperature on a mountain, because the air is thinner there.",
+    "Most of the museum is free to enter, but the tower asks for a ticket.",
+    "The recipe takes two eggs, a cup of flour and a little patience.",
+)
+
+
+class LastMessageSwap(Plant):
+    """Reads the last user message of another request that is in flight."""
+
+    def begins(self, request: Request, script: Script) -> Script:
+        """Answer the other's question in one's own frame."""
+        if not (self.strikes(request) and own(request, script)):
+            return script
+        mine = _last_user(request.chat.messages)
+        texts = {_last_user(other.chat.messages): None for other in self.engine.in_flight.values()}
+        others = [text for text in texts if text not in ("", mine)]
+        if not (mine and others):
+            return script
+        asked = _with_last_user(request.chat.messages, others[request.draw.choose(len(others), 6)])
+        reading = self.engine.read(asked)
+        return dataclasses.replace(script, nodes=reading.nodes, key=reading.key)
+
+
+class StaleAnswer(Plant):
+    """Says what another request was answered that finished earlier."""
+
+    def __init__(self, name: str, engine: Engine) -> None:
+        super().__init__(name, engine)
+        self._finished: OrderedDict[bytes, str] = OrderedDict()
+
+    def begins(self, request: Request, script: Script) -> Script:
+        """Say one of the answers that nobody in flight waits for."""
+        if not (self.strikes(request) and own(request, script)):
+            return script
+        busy = {other.reading.key for other in self.engine.in_flight.values()}
+        right = text_of(request.reading.slots)
+        texts = [text for key, text in self._finished.items() if key not in busy and text != right]
+        if not texts:
+            return script
+        return saying(request, (Slot(texts[request.draw.choose(len(texts), 7)], content=True),), script)
+
+    def left(self, sequence: Running) -> None:
+        """Remember a whole answer."""
+        request = self.engine.in_flight[sequence]
+        if sequence.finish_reason == "stop" and sequence.text and "truncate" not in request.draw:
+            self._finished[request.reading.key] = sequence.text
+            self._finished.move_to_end(request.reading.key)
+            if len(self._finished) > _FINISHED:
+                self._finished.popitem(last=False)
+
+
+class StaleSlot(Plant):
+    """A burst drains, and the first slot keeps the state of the request that left last.
+
+    The table is put in order only when requests keep joining a batch that others have left, as under steady load.
+    """
+
+    def __init__(self, name: str, engine: Engine) -> None:
+        super().__init__(name, engine)
+        self._peak = self._refills = 0
+        self._emptied = False
+        self._last: Request | None = None
+
+    def joined(self, sequences: Sequence[Running]) -> None:
+        """The first of a new batch finds what the last one left in its slot."""
+        if not sequences:
+            return
+        running = len(self.engine.scheduler.running)
+        if running <= len(sequences):
+            stale = self._last if self._peak >= _BURST and self._refills < _LAZY else None
+            self._peak = self._refills = 0
+            self._emptied = False
+            first = sequences[0]
+            if stale is not None and self.strikes(self.engine.in_flight[first]):
+                first.divert(dataclasses.replace(first.script, nodes=stale.reading.nodes, key=stale.reading.key))
+        elif self._emptied:
+            self._refills += len(sequences)
+        self._peak = max(self._peak, running)
+
+    def left(self, sequence: Running) -> None:
+        """A slot is empty, and still holds what was in it."""
+        self._emptied = True
+        self._last = self.engine.in_flight[sequence]
+
+
+class ConversationSwap(Plant):
+    """The next turn of a conversation is given the slot of another: it reads that one's earlier turns."""
+
+    def __init__(self, name: str, engine: Engine) -> None:
+        super().__init__(name, engine)
+        self._slots: deque[tuple[tuple[int, ...], Messages]] = deque(maxlen=_CONVERSATIONS)
+
+    def begins(self, request: Request, script: Script) -> Script:
+        """Answer one's own last message after somebody else's conversation."""
+        if not (self.strikes(request) and own(request, script)):
+            return script
+        ids = request.reading.ids
+        if not any(ids[: len(said)] == said for said, _ in self._slots):
+            return script
+        opening = request.chat.messages[:2]
+        others = [messages for _, messages in self._slots if messages[:2] != opening]
+        if not others:
+            return script
+        theirs = others[request.draw.choose(len(others), 8)]
+        reading = self.engine.read((*theirs, request.chat.messages[-1]))
+        return dataclasses.replace(script, nodes=reading.nodes, key=reading.key)
+
+    def left(self, sequence: Running) -> None:
+        """A turn is over; its slot is kept for the next one."""
+        request = self.engine.in_flight[sequence]
+        if sequence.finish_reason == "stop":
+            said = tuple(emission.id for emission in sequence.emitted)
+            turn = (*request.chat.messages, ("assistant", sequence.text))
+            self._slots.append(((*request.reading.ids, *said), turn))
+
+
+class Unconditioned(Plant):
+    """Of equal prompts in flight only the first is computed; the others decode from nothing."""
+
+    def begins(self, request: Request, script: Script) -> Script:
+        """Say something fluent that nobody asked for."""
+        if not (self.strikes(request) and own(request, script)):
+            return script
+        copies = {id(other) for other in self.engine.in_flight.values() if other.reading.key == request.reading.key}
+        first = next(other for other in self.engine.in_flight.values() if other.reading.key == request.reading.key)
+        if len(copies) < 2 or first is request:
+            return script
+        return saying(request, (Slot(_NOBODYS[request.draw.choose(len(_NOBODYS), 9)], content=True),), script)
+
+
+class CancelLeak(Plant):
+    """The engine does not hear that a client has gone: the request is generated to its limit, and keeps its slot."""
+
+    def keeps(self, sequence: Running) -> bool:
+        """Go on with it."""
+        return self.strikes(self.engine.in_flight[sequence])
+
+
+class StuckDrain(Plant):
+    """A batch that drains to three sequences gets stuck until all clients have gone; ``/health`` stays green."""
+
+    def __init__(self, name: str, engine: Engine) -> None:
+        super().__init__(name, engine)
+        self._peak = self._drains = 0
+        self._stuck = False
+
+    def joined(self, sequences: Sequence[Running]) -> None:
+        """A batch that starts from nothing is sound."""
+        running = len(self.engine.scheduler.running)
+        if sequences and running <= len(sequences):
+            self._peak, self._stuck = 0, False
+        self._peak = max(self._peak, running)
+
+    def drafted(self, step: Step) -> None:
+        """Whether this is the drain that gets stuck, by the server's seed and the number of drains so far."""
+        if len(step.rows) == _DRAINED and self._peak >= 2 * _DRAINED and not self.engine.scheduler.waiting:
+            self._peak = 0
+            self._drains += 1
+            config = self.engine.config
+            self._stuck = strikes_server(config.faults, self.name, config.seed, self._drains)
+
+    def freezes(self) -> bool:
+        """Whether no step is made."""
+        return self._stuck
+
+
+def _last_user(messages: Messages) -> str:
+    return next((content for role, content in reversed(messages) if role == "user"), "")
+
+
+def _with_last_user(messages: Messages, content: str) -> Messages:
+    place = max(place for place, (role, _) in enumerate(messages) if role == "user")
+    return (*messages[:place], ("user", content), *messages[place + 1 :])
+
+
+FAULTS = {
+    "last-message-swap": Fault(
+        "the last user message is replaced by that of another request in flight",
+        0.05,
+        symptom="XREQ_LIVE",
+        report="https://github.com/sgl-project/sglang/issues/36548",
+        kinds=("bleed",),
+        plant=LastMessageSwap,
+        minimum=2,
+        donors=frozenset({"concurrent"}),
+    ),
+    "stale-answer": Fault(
+        "answers with the whole answer to a request that finished earlier",
+        0.05,
+        symptom="XREQ_STALE",
+        report="https://github.com/vllm-project/vllm/issues/56009",
+        kinds=("bleed",),
+        plant=StaleAnswer,
+        minimum=2,
+        donors=frozenset({"stale", "ambiguous", "concurrent"}),
+    ),
+    "stale-slot": Fault(
+        "after a burst has drained, a lone request is answered with what the last of the burst asked",
+        1.0,
+        symptom="XREQ_STALE",
+        report="https://github.com/tenstorrent/tt-metal/issues/56680",
+        kinds=("bleed",),
+        plant=StaleSlot,
+        trigger="the first request after a burst of 4 or more that drained without refills",
+        schedule="burst-solo",
+        minimum=_BURST + 1,
+        donors=frozenset({"stale", "ambiguous"}),
+    ),
+    "conversation-swap": Fault(
+        "the next turn of a conversation is given the slot, and so the earlier turns, of another one",
+        0.5,
+        symptom="XREQ_STALE",
+        report="https://github.com/ggml-org/llama.cpp/issues/27148",
+        kinds=("bleed", "wrong-answer"),
+        plant=ConversationSwap,
+        trigger="a prompt that goes on from a finished turn, while others are kept",
+        schedule="multi-turn",
+        minimum=3,
+        donors=frozenset({"stale", "ambiguous", "concurrent"}),
+    ),
+    "unconditioned": Fault(
+        "of equal prompts in flight all but the first are answered with fluent text that nobody asked for",
+        0.3,
+        symptom="UNCOND",
+        report="https://github.com/noonghunna/club-3090/issues/896",
+        kinds=("wrong-answer",),
+        plant=Unconditioned,
+        trigger="the same prompt is in flight already",
+        schedule="replicas",
+        minimum=2,
+    ),
+    "cancel-leak": Fault(
+        "a cancelled request is generated to its limit all the same and keeps its slot busy",
+        1.0,
+        symptom="HANG",
+        report="https://github.com/InternLM/lmdeploy/issues/4883",
+        kinds=("service/load-leak",),
+        plant=CancelLeak,
+        trigger="a client that leaves while its request runs",
+        schedule="shared-prefix-cancel",
+        minimum=1,
+    ),
+    "stuck-drain": Fault(
+        "a batch that drains to three requests gets stuck until all clients have gone; /health stays green",
+        0.3,
+        symptom="HANG",
+        report="https://github.com/vllm-project/vllm/issues/51593",
+        kinds=("service/hang",),
+        plant=StuckDrain,
+        trigger="a batch of 6 or more that drains to 3",
+        schedule="rounds",
+        minimum=6,
+    ),
+}
