@@ -13,7 +13,8 @@ from fuzzer.history.records import ToolCall
 from fuzzer.prompts import canary
 
 _FENCE = re.compile(r"```[^\S\n]*[A-Za-z]{0,12}[^\S\n]*(?=\n|$)|```")
-_MARKUP = re.compile(r"[*`]")
+_NO_BREAK = re.compile(r"[^\n]")
+_MARKUP = re.compile(r"[*`]|(?<!\w)_{1,3}(?=[^\s_])|(?<=[^\s_])_{1,3}(?!\w)")
 _LABEL = re.compile(
     r"(?:^|(?<=\n))[ \t>#-]{0,8}"
     r"(?:(?:final )?answer|ticket|session tag|case number|code word|code|result|sorted|reversed|output)[ \t]?:",
@@ -36,7 +37,7 @@ ALTERNATIVE = re.compile(
 )
 _REFUSAL = re.compile(
     r"\b(?:(?:i['’]?m|i am) (?:sorry|unable|not able)|i apologi[sz]e|as an ai|i won['’]t|i refuse"
-    r"|(?:i|we) (?:can(?:['’]t|not| not)|do not have|don['’]t have))\b",
+    r"|(?:i|we) (?:can(?:['’]t|not| not)|(?:do not|don['’]t) (?:have|know)))\b",
     re.IGNORECASE,
 )
 _HEAD = 400  # characters of a reply in which a refusal would show
@@ -76,6 +77,14 @@ class Reply:
             plain = ""
         bare = _MARKUP.sub("", _FENCE.sub("", plain))
         return cls(text=plain, bare=bare, body=canary.MARK.sub(_blank, bare), calls=tuple(calls))
+
+    def without(self, spans: Sequence[tuple[int, int]]) -> Reply:
+        """The reply with these spans of its text blanked, line breaks kept."""
+        pieces, at = [], 0
+        for start, end in spans:
+            pieces += [self.text[at:start], _NO_BREAK.sub(" ", self.text[start:end])]
+            at = end
+        return Reply.of("".join((*pieces, self.text[at:])), self.calls)
 
     @property
     def empty(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -82,7 +83,14 @@ def changed(**parts: object) -> str:
         ("wrong-value", changed(rooms=VALUE["rooms"][::-1])),
         ("wrong-value", changed(extra=1)),
         ("wrong-value", f'{LINE[:-1]}, "size": 3}}'),
-        ("wrong-value", str(VALUE)),
+        ("verbose", str(VALUE)),
+        ("verbose", LINE.replace('"', "'")),
+        ("verbose", LINE.replace('"owner":', "owner:")),
+        ("verbose", f"{LINE[:-1]},}}"),
+        ("verbose", re.sub('"([^"]*)"', "“\\1”", LINE)),
+        ("wrong-value", str({**VALUE, "size": SIZE + 1})),
+        ("wrong-value", f"{LINE}\n{changed(size=1)}"),
+        ("wrong-value", f"Answer: {LINE}\n{changed(size=1)}"),
         ("wrong-value", LINE[:-1]),
         ("wrong-value", json.dumps({"result": VALUE})),
         ("dropped-constraint", json.dumps({key: part for key, part in VALUE.items() if key != "open"})),

@@ -30,6 +30,11 @@ class Found:
     note: str = ""
     guessed: bool = False
 
+    @property
+    def good(self) -> bool:
+        """Whether the right answer was found."""
+        return self.value in ("right", "verbose")
+
 
 def right(alone: bool) -> Found:
     """The right answer, alone or amid other words."""

@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 
 from fuzzer.history.records import Prompt, ToolCall
 from fuzzer.prompts import canary
-from fuzzer.prompts.checks.found import Found, strings
+from fuzzer.prompts.checks.found import Found, right, strings
+from fuzzer.prompts.checks.restated import asks_for_its_own_words, echoes, resembles
 from fuzzer.prompts.grade import Grade
 from fuzzer.prompts.reply import Reply
+
+Extract = Callable[[Prompt, Reply], Found]
 
 _TELLING = ("wrong-last-message", "another-question")  # these say more than that the reply never ended
 
@@ -17,15 +20,15 @@ def judge(
     prompt: Prompt,
     text: str,
     finish_reason: str | None,
-    extract: Callable[[Prompt, Reply], Found],
+    extract: Extract,
     calls: Sequence[ToolCall] = (),
 ) -> Grade:
     """Grade a reply with the family's own extraction; never raises for anything that a server sends."""
     reply = Reply.of(text, calls)
     if reply.empty:
         return Grade("none", "runaway" if finish_reason == "length" else "empty", "nothing was said")
-    found = _framed(prompt, reply, extract(prompt, reply))
-    if found.value in ("right", "verbose"):
+    found = _found(prompt, reply, extract)
+    if found.good:
         return Grade(found.value)
     if finish_reason == "length" and found.sub_kind not in _TELLING:
         return Grade("none", "runaway", f"cut off before a right answer; {found.note}")
@@ -34,9 +37,30 @@ def judge(
     return Grade(found.value, found.sub_kind, found.note)
 
 
+def _found(prompt: Prompt, reply: Reply, extract: Extract) -> Found:
+    """What was found beside any echo of the question; an echo alone is no answer, unless the question holds it."""
+    spans = echoes(prompt, reply.text)
+    if not spans:
+        return _framed(prompt, reply, extract(prompt, reply))
+    beside = reply.without(spans)
+    found = extract(prompt, beside)
+    if not found.good and not beside.calls:
+        if asks_for_its_own_words(prompt, _core(prompt)) and not resembles(_core(prompt), beside.body):
+            found = extract(prompt, reply)
+        elif beside.only([]):
+            found = Found("none", "no-answer", "only repeats the question")
+    return _framed(prompt, beside, right(alone=False) if found.good else found)
+
+
+def _core(prompt: Prompt) -> str:
+    """The right answer without the marks around it."""
+    marks = strings(prompt.spec.get("frame"))
+    return "\n".join(line for line in prompt.answer.split("\n") if line not in marks)
+
+
 def _framed(prompt: Prompt, reply: Reply, found: Found) -> Found:
     """A right answer without the marks that the prompt asked for has dropped a constraint."""
-    if found.value not in ("right", "verbose"):
+    if not found.good:
         return found
     left_out = [mark for mark in strings(prompt.spec.get("frame")) if not canary.occurs(mark, reply.bare)]
     if left_out:

@@ -8,14 +8,20 @@ from decimal import Decimal
 from fuzzer.history.records import Prompt
 from fuzzer.prompts import names
 from fuzzer.prompts.checks.found import Found, decoys, fold, is_own, missing, right, strings, wrong
-from fuzzer.prompts.checks.runs import Run, extended, final_run, runs
+from fuzzer.prompts.checks.numerals import numerals
+from fuzzer.prompts.checks.runs import Run, doubled, extended, final_run, runs
 from fuzzer.prompts.checks.single import codes, settled
 from fuzzer.prompts.reply import ALTERNATIVE, Candidate, Reply, final, hedged
 
 _NUMBER = re.compile(
     r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3}){1,9}(?=,?\s|[.;]|$)|[0-9]{1,30})(?:\.0{1,9})?(?![\w]|\.[0-9])"
 )
-_NUMBERING = re.compile(r"(?:^|(?<=\n))[ \t]{0,8}[0-9]{1,2}[.):](?=[ \t])")
+_NUMBERING = re.compile(
+    r"(?:^|(?<=\n))[ \t]{0,8}[0-9]{1,2}[.):](?=[ \t])"
+    r"|(?:^|(?<=\n))[ \t]{0,8}\|[ \t]{0,8}[0-9]{1,2}[ \t]{0,8}(?=\|[^|\n]{1,40}\|[ \t]{0,8}(?:\n|$))"
+    r"|(?<=[ \t])[0-9]{1,2}\)(?=[ \t])"
+)
+"""The numbers of the items of a list: at the start of a line, in the first of two columns, or before a bracket."""
 
 
 def items(prompt: Prompt, reply: Reply) -> Found:
@@ -42,7 +48,7 @@ def _items(value: list[str], body: str) -> list[Candidate]:
 
 
 def _hedged(run: Run, found: list[Run], body: str) -> bool:
-    return hedged(run.whole, [each.whole for each in found], body, ALTERNATIVE)
+    return hedged(run.whole, [each.whole for each in found], body, ALTERNATIVE) or doubled(run, found, body)
 
 
 def _items_kind(run: Run, prompt: Prompt) -> str:
@@ -56,8 +62,8 @@ def count(prompt: Prompt, reply: Reply) -> Found:
     """The answer is a run of numbers; the numbers that the question gave may stand before it."""
     value, given = strings(prompt.spec["value"]), strings(prompt.spec.get("given"))
     body = _NUMBERING.sub(lambda match: " " * len(match[0]), reply.body)
-    found = runs([_plain(match) for match in _NUMBER.finditer(body)], body)
-    run = final_run(found, len(value), body)
+    found = runs(_counted(body), body)
+    run = final_run([each for each in found if each.texts != given] or found, len(value), body)
     if run is None:
         return missing(prompt, reply)
     said = _without(given, run.texts)
@@ -68,6 +74,11 @@ def count(prompt: Prompt, reply: Reply) -> Found:
     other_length = bool(said) and len(run.items) != len(value)
     broken_off = other_length and (said == value[: len(said)] or said[: len(value)] == value)
     return wrong("dropped-constraint" if broken_off else "wrong-value", run.whole.text, ", ".join(value))
+
+
+def _counted(body: str) -> list[Candidate]:
+    digits = [_plain(match) for match in _NUMBER.finditer(body)]
+    return sorted([*digits, *numerals(body)], key=lambda each: each.start)
 
 
 def _plain(match: re.Match[str]) -> Candidate:

@@ -15,9 +15,10 @@ from fuzzer.prompts.reply import Candidate, last_cue
 
 _GAP_LIMIT = 100  # characters between two items of a list, glosses included
 _GLOSS = re.compile(r"\([^()\n]{0,60}\)")
-_STEP = re.compile(r"\n[ \t]{0,8}[0-9]{1,2}[.):]")
+_STEP = re.compile(r"\n[ \t]{0,8}(?:[0-9]{1,2}[.):]|\+[ \t])")
 _SMALL = re.compile(
-    r"\b(?:and|then|next|finally|lastly|last|first|second|third|fourth|fifth|followed by|[0-9]{1,2}(?:st|nd|rd|th)?)\b",
+    r"\b(?:and|then|next|finally|lastly|last|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh"
+    r"|twelfth|followed by|[0-9]{1,2}(?:st|nd|rd|th)?)\b",
     re.IGNORECASE,
 )
 _NO_GAP = re.compile(r"[^\W_]|[.=+?!×*/]")
@@ -36,7 +37,10 @@ _SMALL_WORDS = (
 _PROSE = frozenset(_SMALL_WORDS.split())
 _EXTRA_WORDS = 3  # an item that was added to a list is no longer than this
 
-_Kind = Literal["", "comma", "arrow", "line"]
+_SLASH = re.compile(r"[ \t]{1,4}/[ \t]{1,4}")
+
+_Kind = Literal["", "comma", "arrow", "slash", "line"]
+_COARSE: tuple[_Kind, ...] = ("line", "slash", "arrow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,8 @@ def _gap(body: str, start: int, end: int) -> _Kind:
     if end - start > _GAP_LIMIT:
         return ""
     gap = body[start:end]
+    if _SLASH.fullmatch(gap):
+        return "slash"
     rest = _SMALL.sub("", _STEP.sub("\n", _GLOSS.sub("", gap)))
     if gap.strip() == ":" or _NO_GAP.search(rest):
         return ""
@@ -95,16 +101,30 @@ def _gap(body: str, start: int, end: int) -> _Kind:
 
 def _split(chain: list[Candidate], kinds: list[_Kind]) -> Iterable[Run]:
     """Cut a chain that mixes separators at the coarsest of them: "B, A -> A, B" is two lists."""
-    for coarse in ("line", "arrow"):
+    for coarse in _COARSE:
         if coarse in kinds and set(kinds) != {coarse}:
-            at = 0
-            for index, kind in enumerate([*kinds, coarse]):
-                if kind == coarse:
-                    yield from _split(chain[at : index + 1], kinds[at:index])
-                    at = index + 1
+            for part, inner in _parts(chain, kinds, coarse):
+                yield from _split(part, inner)
             return
     if len(chain) > 1:
         yield Run(tuple(chain))
+
+
+def _parts(chain: list[Candidate], kinds: list[_Kind], coarse: _Kind) -> Iterable[tuple[list[Candidate], list[_Kind]]]:
+    """The pieces between coarse separators; items that stand alone between two of them are one list together."""
+    alone: list[Candidate] = []
+    at = 0
+    for index, kind in enumerate([*kinds, coarse]):
+        if kind != coarse:
+            continue
+        if index == at:
+            alone.append(chain[at])
+        else:
+            yield alone, [coarse] * (len(alone) - 1)
+            alone = []
+            yield chain[at : index + 1], kinds[at:index]
+        at = index + 1
+    yield alone, [coarse] * (len(alone) - 1)
 
 
 def final_run(found: Sequence[Run], length: int, body: str) -> Run | None:
@@ -128,6 +148,15 @@ def _standing(found: list[Run], body: str) -> list[Run]:
         return _PASSED_OVER.search(body[max(0, start - 50) : start]) is not None
 
     return [run for run in found if not passed_over(run)] or found
+
+
+def doubled(run: Run, found: Sequence[Run], body: str) -> bool:
+    """Whether another list, as long or nearly, follows at once: then the reply settles on neither."""
+    for other in found:
+        between = body[run.items[-1].end : other.items[0].start]
+        if other.items[0].start > run.items[-1].end and len(other.items) >= max(2, len(run.items) - 1):
+            return other.texts != run.texts and len(between) <= _GAP_LIMIT and not any(map(str.isalnum, between))
+    return False
 
 
 def extended(run: Run, body: str) -> bool:

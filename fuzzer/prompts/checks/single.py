@@ -10,7 +10,8 @@ from itertools import pairwise
 from fuzzer.history.records import Prompt
 from fuzzer.prompts import canary, names
 from fuzzer.prompts.checks.found import SHORT, Found, decoys, fold, is_foreign, missing, right, strings, wrong
-from fuzzer.prompts.reply import SUPERSEDED, Candidate, Reply, final, hedged, last_cue
+from fuzzer.prompts.checks.numerals import numerals
+from fuzzer.prompts.reply import ALTERNATIVE, SUPERSEDED, Candidate, Reply, final, hedged, last_cue
 
 NUMBER = re.compile(
     r"(?<![\w.])(?<![0-9][,\-])[-+]?(?:[0-9]{1,3}(?:[,'’\u00a0\u202f\u2009][0-9]{3}){1,9}|[0-9]{1,30})(?:\.[0-9]{1,30})?"
@@ -18,14 +19,14 @@ NUMBER = re.compile(
 )
 _SEPARATORS = re.compile("[,'’\u00a0\u202f\u2009]")
 _NEAR = 30  # characters between a name and the code that a sentence gives to it
+_INDENT = 9  # characters before a number in which its line may begin
 _OPERATORS = "+*/×÷·^"
 _ASIDE = re.compile(r"\b(?:because|since|explanation|reasoning|here(?:'|’)s how|calculation)\b", re.IGNORECASE)
-_SPELT = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
+_NUMBERED = re.compile(
+    r"(?:(?<![^\n])[ \t>•+–-]{0,12}|(?<=:)[ \t]{1,4})([0-9]{1,2})[.):](?=[ \t]{1,4}([^\n0-9]{0,60}[0-9])?)"
 )
-_WORDS = {word: number for number, word in enumerate(_SPELT.split())}
-_WORD = re.compile(r"\b(?:" + "|".join(sorted(_WORDS, key=len, reverse=True)) + r")\b", re.IGNORECASE)
+_NESTED = 2  # levels of numbering
+_LONG_NUMERAL = 3  # words: a numeral of so many is as plainly meant as one in digits
 
 
 def code(prompt: Prompt, reply: Reply) -> Found:
@@ -35,7 +36,8 @@ def code(prompt: Prompt, reply: Reply) -> Found:
     chosen = settled(prompt, candidates, reply.body)
     if chosen is None:
         return missing(prompt, reply)
-    if chosen.text == value and not hedged(chosen, candidates, reply.body):
+    unsettled = hedged(chosen, candidates, reply.body) or hedged(chosen, _coded(reply.body), reply.body, ALTERNATIVE)
+    if chosen.text == value and not unsettled:
         return right(reply.only([(each.start, each.end) for each in candidates if each.text == value]))
     return wrong(_code_kind(chosen.text, prompt), chosen.text, value)
 
@@ -61,12 +63,14 @@ def _near(name: Candidate, code: Candidate) -> bool:
 def codes(prompt: Prompt, reply: Reply) -> list[Candidate]:
     """All codes in a reply, in upper case."""
     own = {each.text for each in prompt.canaries}
-    found = [Candidate(match[0], *match.span()) for match in canary.CODE.finditer(reply.body)]
     return [
-        Candidate(each.text.upper(), each.start, each.end)
-        for each in found
-        if canary.deliberate(each.text) or each.text.upper() in own
+        each for each in _coded(reply.body) if each.text in own or canary.deliberate(reply.body[each.start : each.end])
     ]
+
+
+def _coded(body: str) -> list[Candidate]:
+    """All that has the shape of a code, words such as "well-past" too, in upper case."""
+    return [Candidate(match[0].upper(), *match.span()) for match in canary.CODE.finditer(body)]
 
 
 def _code_kind(said: str, prompt: Prompt) -> str:
@@ -78,19 +82,70 @@ def _code_kind(said: str, prompt: Prompt) -> str:
 def number(prompt: Prompt, reply: Reply) -> Found:
     """The answer is one number; those that the question gives do not count while there are others."""
     value = Decimal(str(prompt.spec["value"]))
-    candidates = numbers(reply.body) or (_number_words(reply.body) if reply.words <= SHORT else [])
+    body = unnumbered(reply.body)
+    digits, spelt = numbers(body), numerals(body)
+    plain = [*digits, *(each for each in spelt if each.words >= _LONG_NUMERAL)]
+    candidates: list[Candidate] = sorted(plain, key=lambda each: each.start)
     given = {Decimal(each) for each in strings(prompt.spec.get("given"))}
-    results = [each for each in candidates if not _operand(each, reply.body)] or candidates
-    results = [each for each in results if Decimal(each.text) not in given or _own_line(each, reply.body)] or results
-    if (aside := _ASIDE.search(reply.body)) and candidates and results[0] is candidates[0]:
+    results = _new(candidates, given, body)
+    if not results and (meant := _meant(spelt, given, reply)):
+        results, candidates = meant, sorted([*digits, *spelt], key=lambda each: each.start)
+    results = results or _new(candidates, set(), body)
+    if (aside := _ASIDE.search(body)) and candidates and results[0] is candidates[0]:
         results = [each for each in results if each.end <= aside.start()] or results
-    chosen = final(results, reply.body)
+    chosen = _computed(final(results, body), results, body)
     if chosen is None:
         return missing(prompt, reply)
-    if Decimal(chosen.text) == value and not hedged(chosen, results, reply.body):
-        spans = [(each.start, each.end) for each in candidates if Decimal(each.text) == value]
+    unsettled = hedged(chosen, results, body) or hedged(chosen, candidates, body, ALTERNATIVE)
+    if Decimal(chosen.text) == value and not unsettled:
+        spans = [(each.start, each.end) for each in [*candidates, *spelt] if Decimal(each.text) == value]
         return right(reply.only(spans))
     return wrong("wrong-value", chosen.text, str(value))
+
+
+def _new(candidates: Sequence[Candidate], given: set[Decimal], body: str) -> Sequence[Candidate]:
+    """The numbers that no sum uses (all, if there are no others) and the question does not give.
+
+    One that is given counts where it stands on a line of its own.
+    """
+    results = [each for each in candidates if not _operand(each, body)] or candidates
+    return [each for each in results if Decimal(each.text) not in given or _own_line(each, body)]
+
+
+def _meant(spelt: Sequence[Candidate], given: set[Decimal], reply: Reply) -> Sequence[Candidate]:
+    """The numbers in words that may be the answer: "one" is often a pronoun."""
+    fresh = [each for each in spelt if Decimal(each.text) not in given] or spelt
+    return [each for each in fresh if each.text != "1"] or (fresh if reply.words <= SHORT else [])
+
+
+def _computed(chosen: Candidate | None, results: Sequence[Candidate], body: str) -> Candidate | None:
+    """The last result of a computation in several steps, where the one that was chosen is the result of a step."""
+    if chosen is None or not _equals(chosen, body):
+        return chosen
+    return [each for each in results if _equals(each, body)][-1]
+
+
+def _equals(each: Candidate, body: str) -> bool:
+    return body[max(0, each.start - 4) : each.start].rstrip()[-1:] == "="
+
+
+def unnumbered(body: str) -> str:
+    """The body with the numbers of a list's lines blanked, from 1 on; a lone "1." goes if a number follows it."""
+    for _ in range(_NESTED):
+        body = _unnumbered(body)
+    return body
+
+
+def _unnumbered(body: str) -> str:
+    chains: list[list[re.Match[str]]] = []
+    for match in _NUMBERED.finditer(body):
+        step = int(match[1])
+        if chains and step == len(chains[-1]) + 1:
+            chains[-1].append(match)
+        elif step == 1:
+            chains.append([match])
+    blank = {match.start() for chain in chains if len(chain) > 1 or chain[0][2] for match in chain}
+    return _NUMBERED.sub(lambda match: " " * len(match[0]) if match.start() in blank else match[0], body)
 
 
 def numbers(text: str) -> list[Candidate]:
@@ -98,12 +153,9 @@ def numbers(text: str) -> list[Candidate]:
     return [Candidate(_SEPARATORS.sub("", match[0]), *match.span()) for match in NUMBER.finditer(text)]
 
 
-def _number_words(text: str) -> Sequence[Candidate]:
-    return [Candidate(str(_WORDS[match[0].lower()]), *match.span()) for match in _WORD.finditer(text)]
-
-
 def _own_line(each: Candidate, text: str) -> bool:
-    return text[max(0, each.start - 1) : each.start] in ("", "\n") and text[each.end : each.end + 1] in ("", "\n")
+    before, after = text[max(0, each.start - _INDENT) : each.start], text[each.end : each.end + _INDENT]
+    return before.rstrip(" ")[-1:] in ("", "\n") and after.lstrip(" ")[:1] in ("", "\n")
 
 
 def _operand(each: Candidate, text: str) -> bool:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from fuzzer.history.records import Prompt
 from fuzzer.prompts import canary, names
 from fuzzer.prompts.checks.found import Found, decoys, fold, foreign, is_own, missing, right, wrong
+from fuzzer.prompts.checks.objects import Object, objects
 from fuzzer.prompts.checks.runs import Run, extended
 from fuzzer.prompts.reply import Candidate, Reply, last_cue
 
-_EFFORT = 4  # times its own length that a reply may be read in search of objects
-_FALSE_STARTS = 500  # braces that open no object before the search is given up
-_DEPTH = 40  # levels of nesting beyond which an object is no answer
 _SPACED = re.compile(r"[^\S\n]{1,8}")
 _SEPARATOR = re.compile(r"[^\S\n]{0,8};[^\S\n]{0,8}")
 _RUNS_ON = re.compile(r"[ \t]{1,4}(?!Ticket|Session|Case)[A-Z0-9]|[ \t]{0,4}[|/]|[ \t]{1,4}or[ \t]")
@@ -80,76 +78,43 @@ def _spaced(body: str) -> str:
     return _SEPARATOR.sub("; ", _SPACED.sub(" ", body))
 
 
-class _TwiceError(ValueError):
-    """A key that stands twice in one object, with values that differ."""
-
-
 def json_object(prompt: Prompt, reply: Reply) -> Found:
-    """The answer is a JSON object with the given keys and values, in whatever order and layout."""
+    """The answer is a JSON object with the given keys and values, in whatever order and layout.
+
+    What only a lenient reader takes for JSON, and values of another type that read the same, are verbose.
+    """
     value: Any = prompt.spec["value"]
-    objects = [found for found in _objects(reply.text) if set(found[0]) & set(value)]
-    if not objects:
+    found = [each for each in objects(reply.text) if set(map(fold, each.value)) & set(value)]
+    if not found:
         return missing(prompt, reply)
-    said, start, end = _settled(objects, reply.text)
-    if said == value:
-        return right(Reply.of(f"{reply.text[:start]}\n{reply.text[end:]}").only([]))
-    if _loosely(said) == _loosely(value):
+    said = _settled(found, reply.text)
+    if _doubled(said, found, reply.text):
+        return wrong("wrong-value", "two objects", value)
+    if said.strict and said.value == value:
+        return right(Reply.of(f"{reply.text[: said.start]}\n{reply.text[said.end :]}").only([]))
+    if _loosely(said.value) == _loosely(value):
         return right(alone=False)
-    return wrong(_object_kind(said, value, prompt, reply), said, value)
+    return wrong(_object_kind(said.value, value, prompt, reply), said.value, value)
 
 
-def _settled(objects: list[tuple[dict[str, Any], int, int]], said: str) -> tuple[dict[str, Any], int, int]:
+def _settled(found: list[Object], said: str) -> Object:
     cue = last_cue(said)
-    if cue is not None:
-        for found in objects:
-            if found[1] >= cue:
-                return found
-    return objects[-1]
+    after = [each for each in found if each.start >= cue] if cue is not None else []
+    return after[0] if after else found[-1]
 
 
-def _objects(said: str) -> Iterator[tuple[dict[str, Any], int, int]]:
-    decoder = json.JSONDecoder(object_pairs_hook=_once)
-    effort, false_starts = _EFFORT * len(said), 0
-    at = said.find("{")
-    while at >= 0 and effort > 0 and false_starts < _FALSE_STARTS:
-        try:
-            found, end = decoder.raw_decode(said, at)
-        except (ValueError, RecursionError) as error:
-            effort -= getattr(error, "pos", len(said)) - at
-            false_starts += 1
-            end = at + 1
-        else:
-            if not _deep(found):
-                yield found, at, end
-        at = said.find("{", end)
-
-
-def _deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(_DEPTH):
-        level = [part for each in level if isinstance(each, dict | list) for part in _parts(each)]
-        if not level:
-            return False
-    return True
-
-
-def _parts(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found and found[key] != value:
-            raise _TwiceError(key)
-        found[key] = value
-    return found
+def _doubled(chosen: Object, found: list[Object], said: str) -> bool:
+    """Whether another object, that differs, follows at once: then the reply settles on neither."""
+    later = next((each for each in found if each.start >= chosen.end), None)
+    return (
+        later is not None and later.value != chosen.value and not any(map(str.isalnum, said[chosen.end : later.start]))
+    )
 
 
 def _loosely(value: Any) -> Any:
     """The value with its numbers and truth values as they would read, whatever their type in JSON."""
     if isinstance(value, dict):
-        return {str(key).casefold(): _loosely(part) for key, part in value.items()}
+        return {fold(str(key)): _loosely(part) for key, part in value.items()}
     if isinstance(value, list):
         return [_loosely(part) for part in value]
     shown = fold(str(value))

@@ -22,7 +22,7 @@ def ordering(rng: Draws, level: Level) -> Task:
     order = tuple(rng.names(4))
     rules = _chain(order) if level == "easy" else _mixed(rng, order)
     rng.shuffle(rules)
-    listed = rng.sample(order, 4)
+    listed = _mixed_up(rng, order)
     ask = (
         f"Four riders reached the goal: {', '.join(listed)}.\n"
         f"{' '.join(text for text, _ in rules)}\n"
@@ -77,12 +77,16 @@ def _solutions(riders: _Order, rules: Sequence[_Rule]) -> int:
 
 def sort(rng: Draws, level: Level) -> Task:
     """Four names in alphabetical order (easy), or eight in reverse alphabetical order (hard)."""
-    drawn = rng.names(4 if level == "easy" else 8)
+    wanted = tuple(sorted(rng.names(4 if level == "easy" else 8), reverse=level == "hard"))
     way = "alphabetical order" if level == "easy" else "reverse alphabetical order"
-    return _list_task(
-        f"Sort these names in {way}, separated by commas: {', '.join(drawn)}",
-        tuple(sorted(drawn, reverse=level == "hard")),
-    )
+    return _list_task(f"Sort these names in {way}, separated by commas: {', '.join(_mixed_up(rng, wanted))}", wanted)
+
+
+def _mixed_up(rng: Draws, order: _Order) -> list[str]:
+    """The names in any other order, so that to repeat them is no answer."""
+    while (mixed := rng.sample(order, len(order))) == list(order):
+        pass
+    return mixed
 
 
 def reverse(rng: Draws, level: Level) -> Task:
