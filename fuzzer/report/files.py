@@ -1,4 +1,4 @@
-"""The files that a run leaves: ``summary.json``, ``report.md`` and ``junit.xml``, each whole or not at all."""
+"""The files that a run leaves: ``summary.json``, ``report.html``, ``report.md``, ``junit.xml``; each whole or not."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from fuzzer.finding import Finding
 from fuzzer.manifest import FINDINGS
 from fuzzer.report.junit import junit
 from fuzzer.report.markdown import markdown
+from fuzzer.report.page import html
 from fuzzer.report.redact import redact, redacted_finding, shareable
 from fuzzer.report.text import clean
 from fuzzer.summary import SCHEMA_VERSION, Summary
@@ -40,8 +41,13 @@ class ReportFiles:
 
 
 def write_reports(directory: Path, summary: Summary) -> list[Path]:
-    """Write the three reports into a run directory and return their paths; redacted if the summary asks for that."""
-    texts = {SUMMARY: summary_json(summary), "report.md": markdown(summary), "junit.xml": junit(summary)}
+    """Write the reports into a run directory and return their paths; redacted if the summary asks for that."""
+    texts = {
+        SUMMARY: summary_json(summary),
+        "report.md": markdown(summary),
+        "junit.xml": junit(summary),
+        "report.html": html(summary, directory),
+    }
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if summary.redacted and (directory / FINDINGS).exists():

@@ -8,7 +8,6 @@ from fuzzer.report.text import clean
 from fuzzer.report.words import STATUS, fraction, percent
 from fuzzer.summary import CellSummary, Summary
 
-
 _WIDEST = 8  # columns
 
 

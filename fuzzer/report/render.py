@@ -236,6 +236,11 @@ def _preflight(summary: Summary) -> list[str]:
 def _files(summary: Summary, screen: Screen, directory: Path) -> None:
     screen.print(Text("\nFiles", "bold"))
     screen.print(literal(f"  {directory}", 1000), soft_wrap=True)
-    _hang(screen, Text("report.md (for a pull request), junit.xml, summary.json, history.jsonl"), "  ", "  ")
+    _hang(
+        screen,
+        Text("report.html (for people), report.md (for a pull request), junit.xml, summary.json, history.jsonl"),
+        "  ",
+        "  ",
+    )
     if summary.verdict == "interrupted":
         screen.print(literal(f"  to go on: specfuzz resume {directory}", 1000), soft_wrap=True)

@@ -14,10 +14,15 @@ from fuzzer.summary import Summary
 from . import factory
 
 
-def test_the_three_reports_are_written_and_nothing_else(tmp_path: Path) -> None:
+def test_the_four_reports_are_written_and_nothing_else(tmp_path: Path) -> None:
     paths = write_reports(tmp_path / "run", factory.failing())
-    assert [path.name for path in paths] == ["summary.json", "report.md", "junit.xml"]
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["junit.xml", "report.md", "summary.json"]
+    assert [path.name for path in paths] == ["summary.json", "report.md", "junit.xml", "report.html"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "junit.xml",
+        "report.html",
+        "report.md",
+        "summary.json",
+    ]
     assert paths[1].read_text().startswith("## specfuzz: FAIL")
 
 
@@ -51,7 +56,7 @@ def test_a_report_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path, mon
     with pytest.raises(HistoryError, match="No space left on device"):
         write_reports(tmp_path, factory.failing())
     assert load_summary(tmp_path) == factory.passing()
-    assert len(list(tmp_path.iterdir())) == 3
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
