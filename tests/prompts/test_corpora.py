@@ -11,6 +11,7 @@ from fuzzer.errors import UsageError
 from fuzzer.prompts import PromptPool, check, corpora
 from fuzzer.prompts.canary import occurs
 
+SIZE = 200  # rows of the shipped corpus "gate"
 GOOD: dict[str, Any] = {"messages": [{"role": "user", "content": "Hue?"}], "answer": "red", "check": "exact"}
 
 
@@ -24,59 +25,34 @@ def gate() -> PromptPool:
     return PromptPool(3, corpora=["gate"])
 
 
-def test_the_shipped_corpus_has_eighty_answerable_rows(gate: PromptPool) -> None:
-    assert corpora.shipped() == ("gate",)
-    assert gate.size == 80
-    for index in range(80):
-        prompt = gate.prompt(index)
-        assert check(prompt, prompt.answer).value == "right"
-        assert check(prompt, f"The answer is {prompt.answer}.").value == "verbose"
-        assert check(prompt, "").sub_kind == "empty"
-
-
-def test_no_answer_of_the_corpus_passes_for_another(gate: PromptPool) -> None:
-    rows = [gate.prompt(index) for index in range(80)]
-    for prompt in rows:
-        for other in rows:
-            assert check(prompt, other.answer).passed == (prompt.answer.lower() == other.answer.lower())
-
-
-def test_an_earlier_turns_answer_is_recognised(gate: PromptPool) -> None:
-    rows = [prompt for prompt in map(gate.prompt, range(80)) if len(prompt.messages) > 2]
-    assert len(rows) == 12
-    for prompt in rows:
-        earlier = next(message.content for message in prompt.messages if message.role == "assistant")
-        assert check(prompt, earlier).sub_kind == "wrong-last-message"
-
-
 def test_a_row_gets_a_ticket_and_is_not_attributable(gate: PromptPool) -> None:
     tickets = set()
-    for prompt in map(gate.prompt, range(80)):
+    for prompt in map(gate.prompt, range(SIZE)):
         ticket = next(canary for canary in prompt.canaries if canary.channel == "user")
         assert prompt.messages[-1].content.startswith(f"Ticket: {ticket.text}\n")
         assert not prompt.attributable
         tickets.add(ticket.text)
-    assert len(tickets) == 80
+    assert len(tickets) == SIZE
 
 
 def test_a_corpus_ends(gate: PromptPool) -> None:
     with pytest.raises(IndexError):
-        gate.prompt(80)
+        gate.prompt(SIZE)
     assert not gate.filler(1000).family.startswith(corpora.PREFIX)
 
 
 def test_the_seed_decides_the_order_and_the_tickets(gate: PromptPool) -> None:
     again, other = PromptPool(3, corpora=["gate"]), PromptPool(4, corpora=["gate"])
-    assert [again.prompt(index) for index in range(80)] == [gate.prompt(index) for index in range(80)]
-    assert [other.prompt(index).answer for index in range(80)] != [gate.prompt(index).answer for index in range(80)]
+    assert [again.prompt(index) for index in range(SIZE)] == [gate.prompt(index) for index in range(SIZE)]
+    assert [other.prompt(index).answer for index in range(SIZE)] != [gate.prompt(index).answer for index in range(SIZE)]
 
 
 def test_with_families_every_second_prompt_is_a_row_and_there_is_no_end(gate: PromptPool) -> None:
     both = PromptPool(3, families=["echo"], corpora=["gate"])
     assert both.size is None
-    asked = [both.prompt(index) for index in range(162)]
-    assert [prompt.answer for prompt in asked[:160:2]] == [gate.prompt(index).answer for index in range(80)]
-    assert {prompt.family for prompt in (*asked[1::2], asked[160])} == {"echo"}
+    asked = [both.prompt(index) for index in range(2 * SIZE + 2)]
+    assert [prompt.answer for prompt in asked[: 2 * SIZE : 2]] == [gate.prompt(index).answer for index in range(SIZE)]
+    assert {prompt.family for prompt in (*asked[1::2], asked[2 * SIZE])} == {"echo"}
 
 
 def test_a_corpus_of_ones_own(tmp_path: Path) -> None:
@@ -157,7 +133,7 @@ def test_loading_needs_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    assert PromptPool(0, corpora=["gate", write(tmp_path / "mine.jsonl", GOOD)]).size == 81
+    assert PromptPool(0, corpora=["gate", write(tmp_path / "mine.jsonl", GOOD)]).size == SIZE + 1
 
 
 def test_loading_says_nothing(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
