@@ -115,9 +115,11 @@ def _codes(text: str, stub: str) -> Iterator[tuple[str, bool]]:
         yield "\n".join(codes), False
         yield from ((stub + code, alone) for code in codes[-1:] if stub)
         return
-    if start := _START.search(text):
+    if functions(text):
+        yield text, True
+    elif start := _START.search(text):
         bare = text[start.start() : start.start() + LONGEST]
-        yield from ((code, code == text) for code in _cut(bare))
+        yield from ((code, False) for code in _cut(bare))
     if stub and text[:1] in (" ", "\t"):
         yield f"{stub}{text.rstrip()}\n", True
     elif stub and text.startswith("return "):

@@ -45,11 +45,11 @@ def load(corpus: str, seed: int = 0, limit: int = LIMIT) -> Corpus:
     try:
         drawn = draw(source, seed, limit)
     except SourceError as error:
-        raise UsageError(f"--corpus {corpus}: {error}") from error
+        raise UsageError(_told(corpus, error.fault)) from error
     rows, wrong, example = read_all(drawn.items)
     if wrong:
         more = f" (and {len(wrong) - 1:,} more: specfuzz corpus check {corpus})" if len(wrong) > 1 else ""
-        raise UsageError(f"--corpus {corpus}: {wrong[0]}{more}{example}")
+        raise UsageError(f"{_told(corpus, wrong[0])}{more}{example}")
     if not rows:
         raise UsageError(f"--corpus {corpus}: it holds no rows; a row looks like {FORMATS['own'].example}")
     return Corpus(source.name, corpus, rows, drawn.total)
@@ -104,6 +104,10 @@ class Ids:
         if first == row.where.number:
             return []
         return [(row.id_field, f"{row.id!r} is the id of {row.where.unit} {first}, too")]
+
+
+def _told(corpus: str, fault: Fault) -> str:
+    return f"--corpus {fault}" if fault.where.source == corpus else f"--corpus {corpus}: {fault}"
 
 
 def _refused(row: Row) -> list[tuple[str, str]]:

@@ -33,13 +33,16 @@ def read_row(raw: Raw, where: Where) -> Row:
     found = recognise(fields)
     if found is None:
         raise RowError(("", _unknown(fields)))
+    kept = {name: fields[name] for name in found.fields if name in fields}
+    if broken := [(name, "holds half a character (a lone surrogate)") for name in kept if not _whole(kept[name])]:
+        raise RowError(*broken, format_name=found.name)
     try:
         row = found.shape.model_validate(fields).row()
     except ValidationError as error:
         raise RowError(*faults(error), format_name=found.name) from None
     except RowError as error:
         raise RowError(*error.faults, format_name=found.name) from None
-    return replace(row, where=where, kept={name: fields[name] for name in found.fields if name in fields})
+    return replace(row, where=where, kept=kept)
 
 
 def recognise(fields: Raw) -> Format | None:
@@ -69,6 +72,15 @@ def _object(value: object) -> Any:
         except (ValueError, RecursionError):
             return value
     return value
+
+
+def _whole(value: Any) -> bool:
+    """Whether every text in it can be written as UTF-8: JSON may hold halves of a pair as escapes."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unknown(fields: Raw) -> str:

@@ -14,7 +14,6 @@ _SAID = {
     "missing": "is missing",
     "string_type": "is not a text",
     "string_too_short": "is empty",
-    "string_unicode": "holds half a character (a lone surrogate)",
     "too_short": "is empty",
     "tuple_type": "is not a list",
     "list_type": "is not a list",
@@ -63,8 +62,12 @@ def signs(*fields: str) -> tuple[frozenset[str], ...]:
 
 
 def faults(error: ValidationError) -> Iterator[tuple[str, str]]:
-    """All that is wrong, as (field, reason)."""
-    for each in error.errors(include_url=False):
+    """All that is wrong, as (field, reason); a list is not called too short for items that are wrong themselves."""
+    found = error.errors(include_url=False)
+    for each in found:
+        within = [other for other in found if other is not each and other["loc"][: len(each["loc"])] == each["loc"]]
+        if each["type"] == "too_short" and within:
+            continue
         yield ".".join(map(str, each["loc"])), _reason(each)
 
 

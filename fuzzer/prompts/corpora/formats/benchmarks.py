@@ -142,7 +142,7 @@ class Mbpp(Shape):
             raise RowError(
                 ("test_list", f"no test calls a function that the code defines ({', '.join(sorted(defined))})")
             )
-        spec: dict[str, JsonValue] = {"entry_point": called if called in text else "", "stub": ""}
+        spec: dict[str, JsonValue] = {"entry_point": called if re.search(rf"\b{called}\b", text) else "", "stub": ""}
         return single(
             MBPP.name, text, field=field, answer=self.code, check="entry-point", spec=spec, id=name_of(self.task_id)
         )
