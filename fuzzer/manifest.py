@@ -29,6 +29,7 @@ class Manifest(BaseModel):
 
     ``not_run`` maps a cell that the budget cut to the reason, ``notes`` a cell that ended undecided; ``stopped`` holds
     what kept the run from starting. ``interrupted`` is true until a proper end, so that a killed run says so.
+    ``corpora`` holds a hash of each corpus, to know on resuming whether it changed.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -48,6 +49,7 @@ class Manifest(BaseModel):
     notes: dict[str, Reason] = Field(default_factory=dict)
     stopped: tuple[Reason, ...] = ()
     interrupted: bool = False
+    corpora: dict[str, str] = Field(default_factory=dict)
 
 
 def new_manifest(plan: Plan, run_id: str | None) -> Manifest:

@@ -75,6 +75,7 @@ async def gate(
     for arm, endpoint in _endpoints(plan):
         key_of(endpoint, arm)  # a missing key is a mistake to tell of before anything is made
     manifest = new_manifest(plan, run_id)
+    manifest.corpora = pool.digests
     directory = out / manifest.run_id
     try:
         directory.mkdir(parents=True)
@@ -99,6 +100,9 @@ def resume(directory: Path, *, headers: Mapping[str, str] | None = None, listene
     manifest.notes = {}
     manifest.not_run = {}
     pool = PromptPool.of(manifest.plan, _load_drawn(directory, manifest.plan))
+    for name, digest in pool.digests.items():
+        if manifest.corpora.get(name, digest) != digest:
+            raise UsageError(f"--corpus {name}: it is not what it was when the run began; start a new run")
     return anyio.run(partial(_run, manifest, directory, pool, listeners, resumed=True))
 
 
@@ -210,7 +214,7 @@ class _Session:
             probes: Probes = {}
             if not blocking and not self._probed():
                 probes, blocking = await probe(plan, ends, driver, self.pool, self.record, self.judge.resumed)
-            self._preflight(ends, probes, blocking, warnings)
+            self._preflight(ends, probes, blocking, [*warnings, *self.pool.notes])
             if blocking:
                 self.manifest.stopped = tuple(blocking)
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from fuzzer.decisions import CellDecision, breaking, decide, sprt, wanted
@@ -65,7 +66,7 @@ def summarise(manifest: Manifest, judge: Judge) -> Summary:
         preflight=manifest.preflight,
         endpoints=manifest.endpoints,
         cells=tuple(_cell(judge, cell, decisions[cell.key]) for cell in plan.cells()),
-        comparisons=tuple(_comparisons(judge)),
+        comparisons=tuple(comparisons(judge.cells.values())),
         findings=tuple(_groups(judge, waived)),
         waivers=tuple(
             UsedWaiver(**waiver.model_dump(), used=judge.groups.count(waiver.key)) for waiver in plan.waivers
@@ -224,10 +225,10 @@ def _speed(tally: CellTally) -> Speed:
     )
 
 
-def _comparisons(judge: Judge) -> list[Comparison]:
+def comparisons(measured: Iterable[CellTally]) -> list[Comparison]:
     """Candidates against each other, two at a time, on the prompts that both judged at the same place."""
     rows: list[Comparison] = []
-    tallies = [tally for tally in judge.cells.values() if tally.outcomes]
+    tallies = [tally for tally in measured if tally.outcomes]
     for index, left in enumerate(tallies):
         for right in tallies[index + 1 :]:
             same = (left.cell.concurrency, left.cell.schedule) == (right.cell.concurrency, right.cell.schedule)
@@ -290,20 +291,8 @@ def _calibration_rows(judge: Judge) -> list[FamilyCalibration]:
     for calibration in judge.calibrations.values():
         for row in calibration.family_rows():
             old = totals.get((row.family, row.level))
-            totals[row.family, row.level] = row if old is None else _add(old, row)
+            totals[row.family, row.level] = row if old is None else old.plus(row)
     return [totals[key].model_copy(update={"left_out": judge.ability.left_out(*key)}) for key in sorted(totals)]
-
-
-def _add(old: FamilyCalibration, row: FamilyCalibration) -> FamilyCalibration:
-    return FamilyCalibration(
-        family=row.family,
-        level=row.level,
-        tried=old.tried + row.tried,
-        kept=old.kept + row.kept,
-        wrong_alone=old.wrong_alone + row.wrong_alone,
-        wrong_at_n_only=old.wrong_at_n_only + row.wrong_at_n_only,
-        recalled=old.recalled + row.recalled,
-    )
 
 
 def scope(manifest: Manifest, judge: Judge, verdict: VerdictName) -> str:

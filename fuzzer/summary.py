@@ -289,9 +289,14 @@ class FamilyCalibration(_Model):
     recalled: int = 0
     left_out: str = ""
 
+    def plus(self, other: FamilyCalibration) -> FamilyCalibration:
+        """Both together; what was said of the form by the first stands."""
+        counts = ("tried", "kept", "wrong_alone", "wrong_at_n_only", "recalled")
+        return self.model_copy(update={name: getattr(self, name) + getattr(other, name) for name in counts})
+
 
 class Summary(_Model):
-    """The whole of ``summary.json``."""
+    """The whole of ``summary.json``; ``merged`` names the runs that were put together, if any were."""
 
     schema_version: int = SCHEMA_VERSION
     tool: str = "specfuzz"
@@ -320,3 +325,4 @@ class Summary(_Model):
     lost: int = 0
     resumed: int = 0
     redacted: bool = False
+    merged: tuple[str, ...] = ()

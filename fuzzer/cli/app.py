@@ -180,6 +180,21 @@ def judge(directory: Directory, json: Json = False) -> None:
     raise typer.Exit(judge_and_report(directory, as_json=json))
 
 
+@app.command(epilog=EXITS, short_help="Put several runs into one table.")
+def merge(
+    directories: Annotated[list[Path], typer.Argument(help="Run directories, two or more.", metavar="RUN...")],
+    out: Out = Path("reports"),
+    json: Json = False,
+) -> None:
+    """Put runs of different days or heads into one table, with paired tests between their candidates.
+
+    Refused, with the reason, where they did not ask the same prompts in the same way of the same reference.
+    """
+    from fuzzer.cli.running import merge_and_report
+
+    raise typer.Exit(merge_and_report(directories, out, as_json=json))
+
+
 @app.command(short_help="Show a run's verdict.")
 def report(directory: Directory, json: Json = False) -> None:
     """Show a run's verdict and write report.md and junit.xml from its summary.json."""

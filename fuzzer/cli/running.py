@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,7 @@ import typer
 
 from fuzzer.estimate import describe
 from fuzzer.events import Event, Listener
+from fuzzer.merge import merge
 from fuzzer.options import header_table
 from fuzzer.plan import Plan
 from fuzzer.prompts.pool import PromptPool
@@ -41,6 +43,16 @@ def judge_and_report(directory: Path, *, as_json: bool) -> int:
     return summary.exit_status
 
 
+def merge_and_report(directories: Sequence[Path], out: Path, *, as_json: bool) -> int:
+    """Put runs together, write their reports into a directory of their own, print; returns the exit status."""
+    summary = merge(directories)
+    directory = out / f"merged-{hashlib.sha256(summary.run_id.encode()).hexdigest()[:12]}"
+    directory.mkdir(parents=True, exist_ok=True)
+    write_reports(directory, summary)
+    _print(summary, directory, as_json=as_json)
+    return summary.exit_status
+
+
 def show(directory: Path, *, as_json: bool) -> None:
     """Print a finished run and write its reports anew from summary.json."""
     summary = load_summary(directory / "summary.json")
@@ -50,11 +62,13 @@ def show(directory: Path, *, as_json: bool) -> None:
 
 def dry(plan: Plan, *, as_json: bool) -> None:
     """Say what would be sent; the families and corpora are checked."""
-    PromptPool.of(plan)
+    pool = PromptPool.of(plan)
     if as_json:
         typer.echo(plan.model_dump_json(indent=2))
         return
     typer.echo(f"would send {describe(plan, None)}")
+    for note in dict.fromkeys((*(corpus.note for corpus in pool.corpora), *pool.notes)):
+        typer.echo(f"  {note}")
     for cell in plan.cells():
         typer.echo(f"  {cell.role:8} {cell.key}")
 

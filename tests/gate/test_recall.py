@@ -1,4 +1,4 @@
-"""The second gate of the day does not ask the control again what it answered in the first; a changed server is found."""
+"""The second gate of the day recalls what the control said in the first; a server that has changed is asked anew."""
 
 from __future__ import annotations
 
