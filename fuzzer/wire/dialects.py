@@ -3,7 +3,8 @@
 Servers merge a request with the checkpoint's generation defaults, so every sampling parameter that an engine knows is
 sent with its neutral value. A parameter that the engine refuses is dropped for the whole run (``Dialect.without``).
 Only the vLLM and llama.cpp dialects were tried against the engines themselves; SGLang's comes from its source.
-MLX and TensorRT-LLM speak the plain OpenAI dialect for now (TensorRT-LLM refuses unknown fields).
+MLX and TensorRT-LLM speak the plain OpenAI dialect for now (TensorRT-LLM refuses unknown fields). What a prompt asks
+for by itself (tools, structured output) is never dropped: an engine that refuses it refuses the prompt.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from fuzzer.history.records import Message
+from fuzzer.history.records import Message, Wants
 from fuzzer.plan import Engine
+from fuzzer.wire.overrides import override
 from fuzzer.wire.params import Params
 
 REQUIRED = frozenset({"model", "messages", "max_tokens", "stream", "temperature"})
@@ -44,13 +46,35 @@ def _nothing(_: Params) -> dict[str, JsonValue]:
     return {}
 
 
+def _always(_: Params) -> bool:
+    return True
+
+
+# The OpenAI form is vLLM's (JsonSchemaResponseFormat in vllm/entrypoints/openai/engine/protocol.py; unlike guided_json
+# and structured_outputs it has the same name in every version), SGLang's (the same class in its openai/protocol.py) and
+# llama.cpp's (tools/server/server-common.cpp; the form in its README is taken by new versions only).
+def _json_schema(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": dict(schema), "strict": True}}
+
+
+# tensorrt_llm/serve/openai_protocol.py: "json" is in every version; "json_schema" came later, and took the schema bare.
+def _bare_schema(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {"type": "json", "schema": dict(schema)}
+
+
 @dataclass(frozen=True)
 class Dialect:
-    """How one engine is asked; ``dropped`` holds the parameters that this server refused."""
+    """How one engine is asked; ``dropped`` holds the parameters that this server refused.
+
+    ``structured`` makes ``response_format`` from a JSON Schema; ``explains`` says whether such a request may ask for
+    log-probabilities.
+    """
 
     engine: Engine
     neutral: Mapping[str, JsonValue]
     extras: Callable[[Params], dict[str, JsonValue]] = _nothing
+    structured: Callable[[Mapping[str, JsonValue]], dict[str, JsonValue]] = _json_schema
+    explains: Callable[[Params], bool] = _always
     counters: CounterNames = field(default_factory=CounterNames)
     dropped: frozenset[str] = frozenset()
 
@@ -64,13 +88,15 @@ class Dialect:
     def body(self, model: str | None, messages: Sequence[Message], params: Params) -> dict[str, JsonValue]:
         """The JSON body for ``/v1/chat/completions``; without a model the server's only one is meant."""
         body: dict[str, JsonValue] = {} if model is None else {"model": model}
-        body["messages"] = [{"role": message.role, "content": message.content} for message in messages]
+        body["messages"] = [_message(message) for message in messages]
         body["max_tokens"] = params.max_tokens
         body["stream"] = params.stream
         body |= self.neutral
         body["seed"] = params.seed
         body |= self._asked_for(params)
+        body |= self._wanted(params.wants)
         body |= self.extras(params)
+        override(body, params.overrides, self.engine)
         for name in self.dropped:
             body.pop(name, None)
         if "logprobs" not in body:
@@ -81,11 +107,32 @@ class Dialect:
         asked: dict[str, JsonValue] = {}
         if params.stream:
             asked["stream_options"] = {"include_usage": True}
-        if params.logprobs > 0:
+        if params.logprobs > 0 and self.explains(params):
             asked |= {"logprobs": True, "top_logprobs": params.logprobs}
         if params.thinking != "auto":
             asked["chat_template_kwargs"] = {"enable_thinking": params.thinking == "on"}
         return asked
+
+    def _wanted(self, wants: Wants) -> dict[str, JsonValue]:
+        wanted: dict[str, JsonValue] = {}
+        if wants.tools:
+            wanted["tools"] = [{"type": "function", "function": tool.model_dump()} for tool in wants.tools]
+            wanted["tool_choice"] = wants.tool_choice
+        if wants.json_schema is not None:
+            wanted["response_format"] = self.structured(wants.json_schema)
+        return wanted
+
+
+def _message(message: Message) -> dict[str, JsonValue]:
+    said: dict[str, JsonValue] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        said["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id:
+        said["tool_call_id"] = message.tool_call_id
+    return said
 
 
 def _salted(params: Params) -> dict[str, JsonValue]:
@@ -101,6 +148,11 @@ def _llamacpp_extras(params: Params) -> dict[str, JsonValue]:
         # Measured: ids come in __verbose.tokens, and only with both of these; a stream leaves them empty.
         extras |= {"return_tokens": True, "verbose": True}
     return extras
+
+
+def _unless_calls_stream(params: Params) -> bool:
+    # Measured: "logprobs is not supported with tools + stream" is an HTTP 400.
+    return not (params.wants.tools and params.stream)
 
 
 _OPENAI_NEUTRAL: dict[str, JsonValue] = {
@@ -145,6 +197,7 @@ LLAMACPP = Dialect(
         "dynatemp_range": 0,
     },
     extras=_llamacpp_extras,
+    explains=_unless_calls_stream,
     counters=CounterNames(
         drafts="llamacpp:spec_decode_num_drafts_total",
         draft_tokens="llamacpp:spec_decode_num_draft_tokens_total",
@@ -175,7 +228,7 @@ _DIALECTS: dict[Engine, Dialect] = {
     "sglang": SGLANG,
     "openai": OPENAI,
     "mlx": dataclasses.replace(OPENAI, engine="mlx"),
-    "trtllm": dataclasses.replace(OPENAI, engine="trtllm"),
+    "trtllm": dataclasses.replace(OPENAI, engine="trtllm", structured=_bare_schema),
 }
 
 

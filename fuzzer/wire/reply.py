@@ -3,10 +3,10 @@
 Wrong types in the answer itself (choices, message, content, finish_reason) make it unusable ("bad-shape"). Wrong types
 in what surrounds it (usage, log-probabilities, token ids) leave it usable: the field is None, an anomaly says so.
 
-Anomalies, each listed once: "after-done", "bad-logprobs", "bad-token-ids", "bad-usage", "broken-end", "chunk-index",
-"content-after-finish", "duplicate-chunk", "finish-twice", "fingerprint-changed", "id-changed", "model-changed",
-"no-content-type", "no-done", "no-finish-reason", "not-streamed", "open-after-done", "role-twice", "split-surrogate",
-"streamed".
+Anomalies, each listed once: "after-done", "bad-logprobs", "bad-token-ids", "bad-usage", "broken-end",
+"call-id-changed", "chunk-index", "content-after-finish", "duplicate-chunk", "finish-twice", "fingerprint-changed",
+"id-changed", "many-calls", "model-changed", "no-content-type", "no-done", "no-finish-reason", "not-streamed",
+"open-after-done", "role-twice", "split-surrogate", "streamed".
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from fuzzer.history.records import Outcome, Received
 from fuzzer.wire.account import Account
 from fuzzer.wire.bounds import BadReplyError, quoted
+from fuzzer.wire.calls import Calls
 from fuzzer.wire.clock import now_ns
 from fuzzer.wire.params import Params
 from fuzzer.wire.text import joined, label, string
@@ -29,7 +30,7 @@ _RAW = 2000
 class Reply:
     """Collects one reply. Feed it chunks or one body, then ``end`` or ``fail``, then take ``received``.
 
-    ``on_first`` is called once, when the first content, reasoning, tool argument or token id arrives.
+    ``on_first`` is called once, when the first content, reasoning, part of a call or token id arrives.
     """
 
     def __init__(self, params: Params, on_first: Callable[[], None] | None = None) -> None:
@@ -37,12 +38,13 @@ class Reply:
         self.done = False
         self.head = b""
         self._on_first = on_first
+        self._choices_wanted = params.overrides.n
         self._outcome: Outcome = "ok"
         self._detail = ""
         self._anomalies: dict[str, None] = {}
         self._text: list[str] = []
         self._reasoning: list[str] = []
-        self._arguments: dict[int, list[str]] = {}
+        self._calls = Calls()
         self._tokens = Tokens(wanted=params.logprobs > 0)
         self._account = Account()
         self._finish: str | None = None
@@ -118,6 +120,11 @@ class Reply:
         """Whether the reply is known not to be usable."""
         return self._outcome != "ok"
 
+    @property
+    def delivered(self) -> int:
+        """Tokens that have come so far; chunks, where their tokens are not told apart."""
+        return max(self._parts, len(self._tokens))
+
     def fail(self, bad: BadReplyError) -> None:
         """The reply is not usable; what came before this stays. The first failure is the one that is recorded."""
         if not self.failed:
@@ -126,7 +133,10 @@ class Reply:
     def received(self) -> Received:
         """The record of all this."""
         text, reasoning = self._storable(self._text), self._storable(self._reasoning)
-        arguments = "\n".join(self._storable(parts) for parts in self._arguments.values())
+        arguments = "\n".join(self._storable(parts) for parts in self._calls.arguments())
+        calls = self._calls.whole()
+        for anomaly in self._calls.anomalies:
+            self.note(anomaly)
         usage = self._account.usage()
         token_ids = self._tokens.ids(usage, self._finish)
         self._note_duplicates(usage.completion_tokens if usage else None, token_ids)
@@ -137,6 +147,7 @@ class Reply:
             text=text,
             reasoning=reasoning,
             tool_arguments=arguments,
+            tool_calls=calls,
             finish_reason=self._finish,
             token_ids=token_ids,
             logprobs=self._tokens.logprobs(),
@@ -189,8 +200,9 @@ class Reply:
             raise BadReplyError("bad-shape", f"not a chat completion: a choice is {quoted(choice)}")
         index = choice.get("index")
         if index is not None and (index != 0 or isinstance(index, bool)):
-            self.note("chunk-index")
-            return
+            if isinstance(index, bool) or not isinstance(index, int) or not 0 < index < self._choices_wanted:
+                self.note("chunk-index")
+            return  # of several choices the first is the answer
         finish = string(choice.get("finish_reason"), "finish_reason")
         message = choice.get(key)
         if message is None and key == "delta" and finish:
@@ -225,21 +237,7 @@ class Reply:
             delivered.append(content)
         calls = message.get("tool_calls")
         if calls:
-            delivered.extend(self._calls(calls))
-        return delivered
-
-    def _calls(self, calls: JsonValue) -> list[str]:
-        delivered = []
-        for position, call in enumerate(calls if isinstance(calls, list) else [None]):
-            if not isinstance(call, dict):
-                raise BadReplyError("bad-shape", f"not a chat completion: tool_calls is {quoted(calls)}")
-            index = call.get("index")
-            function = call.get("function")
-            arguments = string(function.get("arguments") if isinstance(function, dict) else None, "arguments")
-            if arguments:
-                slot = index if isinstance(index, int) else position
-                self._arguments.setdefault(slot, []).append(arguments)
-                delivered.append(arguments)
+            delivered.extend(self._calls.take(calls))
         return delivered
 
     def _role(self, message: dict[str, JsonValue]) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fuzzer.history.records import Message
+from fuzzer.history.records import Message, Tool, ToolCall, Wants
 from fuzzer.plan import Engine
 from fuzzer.wire.dialects import LLAMACPP, OPENAI, REQUIRED, SGLANG, VLLM, Dialect, dialect_for
 from fuzzer.wire.params import Params
@@ -82,3 +82,55 @@ def test_without_a_model_none_is_named() -> None:
 @pytest.mark.parametrize("engine", ["auto", "vllm", "sglang", "llamacpp", "mlx", "trtllm", "openai"])
 def test_every_engine_has_a_dialect(engine: Engine) -> None:
     assert dialect_for(engine).engine == ("openai" if engine == "auto" else engine)
+
+
+SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+TOOL = Tool(name="open_ticket", description="Open a ticket.", parameters={"type": "object", "properties": {}})
+
+
+@pytest.mark.parametrize("dialect", ALL, ids=lambda dialect: dialect.engine)
+def test_structured_output_is_asked_for_in_the_openai_form(dialect: Dialect) -> None:
+    wrapped = {"name": "answer", "schema": SCHEMA, "strict": True}
+    assert body(dialect, wants=Wants(json_schema=SCHEMA))["response_format"] == {
+        "type": "json_schema",
+        "json_schema": wrapped,
+    }
+    assert "response_format" not in body(dialect)
+
+
+def test_tensorrt_llm_takes_the_schema_bare() -> None:
+    sent = body(dialect_for("trtllm"), wants=Wants(json_schema=SCHEMA))
+    assert sent["response_format"] == {"type": "json", "schema": SCHEMA}
+
+
+@pytest.mark.parametrize("dialect", ALL, ids=lambda dialect: dialect.engine)
+def test_tools_are_offered_in_the_openai_form(dialect: Dialect) -> None:
+    sent = body(dialect, wants=Wants(tools=(TOOL,), tool_choice="required"))
+    function = {"name": "open_ticket", "description": "Open a ticket.", "parameters": TOOL.parameters}
+    assert sent["tools"] == [{"type": "function", "function": function}]
+    assert sent["tool_choice"] == "required"
+    assert not {"tools", "tool_choice"} & body(dialect).keys()
+
+
+def test_calls_and_their_results_stand_in_the_history() -> None:
+    call = ToolCall(name="open_ticket", arguments='{"a": 1}', id="call_1")
+    history = (
+        Message(role="assistant", content="", tool_calls=(call,)),
+        Message(role="tool", content="done", tool_call_id="call_1"),
+    )
+    function = {"name": "open_ticket", "arguments": '{"a": 1}'}
+    assert OPENAI.body("m", history, Params(max_tokens=1))["messages"] == [
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "call_1", "type": "function", "function": function}],
+        },
+        {"role": "tool", "content": "done", "tool_call_id": "call_1"},
+    ]
+
+
+def test_llamacpp_is_not_asked_for_what_it_refuses_with_tools() -> None:
+    wants = Wants(tools=(TOOL,))
+    assert not {"logprobs", "top_logprobs"} & body(LLAMACPP, logprobs=2, wants=wants).keys()
+    assert body(LLAMACPP, logprobs=2, wants=wants, stream=False)["logprobs"] is True
+    assert body(VLLM, logprobs=2, wants=wants)["logprobs"] is True
