@@ -193,9 +193,21 @@ def _status(decision: CellDecision) -> CellStatus:
     return "open" if decision.opens else "pass"
 
 
+def beyond_floor(floors: Sequence[NoiseFloor]) -> list[tuple[float, float]]:
+    """How likely so much more material divergence than the noise floor is by chance: p and Holm-adjusted p, in order.
+
+    One-sided exact McNemar on the prompts of each level; a level is broken where the adjusted p is under 0.01.
+    """
+    return _tested([(floor.b, floor.c) for floor in floors])
+
+
+def _tested(counts: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
+    raw = [mcnemar(b, c, alternative="greater") for b, c in counts]
+    return list(zip(raw, holm(raw), strict=True))
+
+
 def _adjusted(cells: Sequence[Cell], counts: Callable[[Cell], tuple[int, int]]) -> list[tuple[Cell, float, float]]:
-    raw = [mcnemar(*counts(cell), alternative="greater") for cell in cells]
-    return list(zip(cells, raw, holm(raw), strict=True))
+    return [(cell, *tested) for cell, tested in zip(cells, _tested([counts(cell) for cell in cells]), strict=True)]
 
 
 def _paired(judge: Judge, gated: Sequence[Cell], decisions: dict[str, CellDecision]) -> None:
@@ -230,33 +242,29 @@ def _paired(judge: Judge, gated: Sequence[Cell], decisions: dict[str, CellDecisi
 
 def _divergence(plan: Plan, gated: Sequence[Cell], decisions: dict[str, CellDecision]) -> None:
     levels: dict[tuple[str, int], list[Cell]] = {}
+    floors: dict[tuple[str, int], NoiseFloor] = {}
     for cell in gated:
         floor = decisions[cell.key].floor
         if floor is not None and cell.concurrency > 1:
             note = confounded(plan, plan.endpoint("candidate", cell.candidate)) or _untold(floor)
-            decisions[cell.key].floor = floor.model_copy(update={"judged": not note, "note": note})
+            decisions[cell.key].floor = floor = floor.model_copy(update={"judged": not note, "note": note})
             if not note:
                 levels.setdefault((cell.candidate, cell.concurrency), []).append(cell)
+                floors.setdefault((cell.candidate, cell.concurrency), floor)
+    for (level, floor), (p, adjusted) in zip(floors.items(), beyond_floor(list(floors.values())), strict=True):
+        for member in levels[level]:
+            decision = decisions[member.key]
+            decision.floor = floor.model_copy(update={"p": p, "p_adjusted": adjusted})
+            if adjusted < SIGNIFICANT:
+                decision.fails.append(_material(member, floor, adjusted))
 
-    def discordant(cell: Cell) -> tuple[int, int]:
-        floor = decisions[cell.key].floor
-        return (floor.b, floor.c) if floor else (0, 0)
 
-    for cell, p, adjusted in _adjusted([cells[0] for cells in levels.values()], discordant):
-        for member in levels[cell.candidate, cell.concurrency]:
-            floor = decisions[member.key].floor
-            if floor is not None:
-                decisions[member.key].floor = floor.model_copy(update={"p": p, "p_adjusted": adjusted})
-        b, c = discordant(cell)
-        for member in levels[cell.candidate, cell.concurrency] if adjusted < SIGNIFICANT else ():
-            decisions[member.key].fails.append(
-                Reason(
-                    code="material-divergence",
-                    cell=member.key,
-                    message=f"material divergence beyond the noise floor: {b} prompts only against the candidate, {c} "
-                    f"only reference against itself (Holm-adjusted p = {adjusted:.2g})",
-                )
-            )
+def _material(cell: Cell, floor: NoiseFloor, adjusted: float) -> Reason:
+    message = (
+        f"material divergence beyond the noise floor: {floor.b} prompts only against the candidate, {floor.c} only "
+        f"reference against itself (Holm-adjusted p = {adjusted:.2g})"
+    )
+    return Reason(code="material-divergence", cell=cell.key, message=message)
 
 
 def _findings(judge: Judge, cell: Cell, decision: CellDecision, waived: frozenset[str]) -> None:

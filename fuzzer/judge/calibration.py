@@ -10,18 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from fuzzer.history.records import Arm, Exchange
+from fuzzer.judge.floor import Floor
 from fuzzer.judge.grading import grade_exchange
 from fuzzer.oracles.context import Context
-from fuzzer.oracles.divergence import (
-    ALONE,
-    Band,
-    Divergence,
-    benign_flips,
-    calibrate,
-    first_divergence,
-    matched,
-    triage,
-)
+from fuzzer.oracles.divergence import ALONE
 from fuzzer.summary import FamilyCalibration, NoiseFloor
 
 CALIBRATION = "calibration"
@@ -54,14 +46,6 @@ def kept(exchanges: Sequence[Exchange], arm: Arm, context: Context) -> tuple[str
 
 
 @dataclass(slots=True)
-class _Compared:
-    """One prompt: reference against itself, and candidate against reference."""
-
-    floor: Divergence | None
-    candidate: Divergence | None
-
-
-@dataclass(slots=True)
 class Calibration:
     """What calibration at one level showed, for one candidate.
 
@@ -74,9 +58,7 @@ class Calibration:
     cursor: int = 0
     blocks: int = 0
     barren: int = 0
-    compared: list[_Compared] = field(default_factory=list)
-    benign: list[Divergence] = field(default_factory=list)
-    unmatched: int = 0
+    floor: Floor = field(default_factory=Floor)
     families: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     tried: int = 0
     kept: int = 0
@@ -91,11 +73,9 @@ class Calibration:
         table = by_prompt(exchanges, arm)
         self._families(table, set(keep), context)
         if arm == "reference":
-            kept_only = set(keep)
-            self.benign.extend(benign_flips(tuple(item for item in exchanges if item.sent.prompt in kept_only)))
             others = by_prompt(exchanges, "candidate")
             for prompt in keep:
-                self._compare(table[prompt], others.get(prompt, {}))
+                self.floor.add(table[prompt], others.get(prompt, {}))
 
     def _families(self, table: dict[str, dict[int, Exchange]], keep: set[str], context: Context) -> None:
         for prompt_id, passes in table.items():
@@ -118,52 +98,9 @@ class Calibration:
                 for exchange in passes.values()
             )
 
-    def _compare(self, reference: dict[int, Exchange], candidate: dict[int, Exchange]) -> None:
-        first, second = reference.get(0), reference.get(1)
-        if first is None or second is None or not (first.ok and second.ok):
-            return
-        floor = first_divergence(first, second)
-        for index in (0, 1):
-            ours, theirs = candidate.get(index), reference[index]
-            if ours is not None and ours.ok and matched(ours, theirs) is None:
-                self.compared.append(_Compared(floor, first_divergence(ours, theirs)))
-                return
-        self.unmatched += 1
-
-    def band(self, lm_head: str | None) -> Band:
-        """The near-tie band of this run at this level (DESIGN, oracle 3)."""
-        return calibrate(self.benign, lm_head)
-
     def noise_floor(self, lm_head: str | None) -> NoiseFloor:
-        """The divergence counts, triaged by the band; p-values are the verdict's business."""
-        band = self.band(lm_head)
-        counts = {"near-tie": 0, "grey": 0, "material": 0, "untriaged": 0}
-        floor_material = b = c = 0
-        for pair in self.compared:
-            ours = pair.candidate is not None and triage(pair.candidate, band) == "material"
-            floor = pair.floor is not None and triage(pair.floor, band) == "material"
-            floor_material += floor
-            b += ours and not floor
-            c += floor and not ours
-            if pair.candidate is not None:
-                counts[triage(pair.candidate, band)] += 1
-        return NoiseFloor(
-            n=len(self.compared),
-            reference=sum(pair.floor is not None for pair in self.compared),
-            candidate=sum(pair.candidate is not None for pair in self.compared),
-            reference_material=floor_material,
-            candidate_material=counts["material"],
-            b=b,
-            c=c,
-            grey=counts["grey"],
-            near_tie=counts["near-tie"],
-            untriaged=counts["untriaged"],
-            unmatched=self.unmatched,
-            benign_flips=band.flips,
-            band_tie=band.tie,
-            band_material=band.material,
-            band_source=band.source,
-        )
+        """The divergence counts of this level (see `Floor.noise_floor`)."""
+        return self.floor.noise_floor(lm_head)
 
     def family_rows(self) -> list[FamilyCalibration]:
         """What was kept and dropped, by family and level."""

@@ -3,8 +3,8 @@
 A divergence alone is no defect. What tells is how far apart the two tokens were for the model: the *gap* of a side is
 its regret for the other side's token (its best log-probability minus that token's), or its margin (best minus second
 best) where that token's is unknown. The smaller gap of the two sides is triaged by a band that comes from the reference
-against itself, or from the precision of the output head. One material divergence proves nothing; their rate is judged
-elsewhere.
+against itself, or from the precision of the output head; but a side that emitted a token below its own best is no
+witness that the two were close. One material divergence proves nothing; their rate is judged elsewhere.
 """
 
 from __future__ import annotations
@@ -35,12 +35,14 @@ class Side:
     """One side of a divergence: what it said next ("" where it had ended), its margin and its regret, in nats.
 
     The margin is top-1 minus top-2 there. The regret is the top minus the other side's token, a lower bound where that
-    token is not among the alternatives. None where the engine did not tell.
+    token is not among the alternatives. None where the engine did not tell. ``slip`` is the top minus the token that
+    this side itself emitted: 0 in a greedy engine.
     """
 
     said: str
     margin: float | None = None
     regret: float | None = None
+    slip: float = 0.0
 
     @property
     def gap(self) -> float | None:
@@ -64,8 +66,9 @@ class Divergence:
 
     @property
     def gap(self) -> float | None:
-        """The smaller of the two gaps that are known: what the band is compared with."""
-        return _smaller(self.left.gap, self.right.gap)
+        """What the band is compared with: the smaller of the two gaps that are known, but no less than either slip."""
+        gap, slip = _smaller(self.left.gap, self.right.gap), max(self.left.slip, self.right.slip)
+        return slip or None if gap is None else max(gap, slip)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +187,8 @@ def _by_text(one: Received, other: Received) -> Divergence | None:
     return Divergence(
         "character",
         index,
-        Side(left[index : index + _SHOWN], _margin(first), _regret(first, second, ended=index >= len(right))),
-        Side(right[index : index + _SHOWN], _margin(second), _regret(second, first, ended=index >= len(left))),
+        _told(left[index : index + _SHOWN], first, second, ended=index >= len(right)),
+        _told(right[index : index + _SHOWN], second, first, ended=index >= len(left)),
     )
 
 
@@ -195,7 +198,11 @@ def _side(
     if index >= len(ids):
         return Side("")
     said = own.token if own is not None else f"token {ids[index]}"
-    return Side(said, _margin(own), _regret(own, other, ended=index >= len(other_ids)))
+    return _told(said, own, other, ended=index >= len(other_ids))
+
+
+def _told(said: str, own: TokenLogprob | None, other: TokenLogprob | None, *, ended: bool) -> Side:
+    return Side(said, _margin(own), _regret(own, other, ended=ended), _slip(own))
 
 
 def _entry(received: Received, ids: tuple[int, ...], index: int) -> TokenLogprob | None:
@@ -237,6 +244,17 @@ def _regret(own: TokenLogprob | None, other: TokenLogprob | None, *, ended: bool
     return regret if math.isfinite(regret) else None
 
 
+def _slip(own: TokenLogprob | None) -> float:
+    """The best of ``own`` minus the token that it emitted, or the least that it can be; 0 where nothing is known."""
+    if own is None or not own.top:
+        return 0.0
+    values = [value for _, value in own.top]
+    listed = [value for token, value in own.top if token == own.token]
+    emitted = own.logprob if own.logprob is not None else max(listed or [min(values)])
+    slip = max(values) - emitted
+    return max(slip, 0.0) if math.isfinite(slip) else 0.0
+
+
 def _smaller(left: float | None, right: float | None) -> float | None:
     known = [value for value in (left, right) if value is not None]
     return min(known) if known else None
@@ -276,4 +294,4 @@ def _finding(exchange: Exchange, pair: Exchange, divergence: Divergence, band: B
 
 
 def _evidence(side: Side) -> dict[str, JsonValue]:
-    return {"said": excerpt(side.said), "margin": side.margin, "regret": side.regret}
+    return {"said": excerpt(side.said), "margin": side.margin, "regret": side.regret, "slip": side.slip}

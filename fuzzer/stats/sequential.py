@@ -18,7 +18,7 @@ _CAP = 4  # an open test is cut at so many times the clean sample
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a test ends at one true rate: the three probabilities sum to 1; ``mean_n`` and ``median_n`` are in answers."""
+    """How a test ends at one true rate: three probabilities that sum to 1, and the mean and median sample."""
 
     passes: float
     fails: float

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
-from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import h200
 from fuzzer.history.records import Arm, Exchange, TokenLogprob
 from fuzzer.oracles.divergence import (
     ALONE,
@@ -25,7 +22,6 @@ from fuzzer.oracles.divergence import (
 )
 from tests.oracles.factory import World, exchange, prompt
 
-SAMPLE = Path(__file__).parents[1] / "data" / "h200" / "sample.json.gz"
 PASSES = {"c8": 0, "c8b": 1, "c1": ALONE}
 
 
@@ -105,6 +101,21 @@ def test_entries_that_do_not_stand_beside_their_ids_are_not_read() -> None:
     assert divergence is not None
     assert divergence.gap is None
     assert triage(divergence, calibrate([], "bf16")) == "untriaged"
+
+
+def test_a_side_that_emits_below_its_own_best_is_no_witness_of_a_near_tie() -> None:
+    # A swapped row: the candidate's own log-probabilities prefer the reference's token, so that its regret for it is 0
+    row = TokenLogprob(token="x ", id=9, logprob=None, top=(("t4 ", -0.1), ("y ", -5.1)))
+    left = exchange("p", ids=[9], logprobs=[row])
+    divergence = first_divergence(left, exchange("p", ids=[4], logprobs=[entry(4, 0.05, "x ")], arm="reference"))
+    assert divergence is not None
+    assert divergence.left.regret == 0
+    assert divergence.left.slip == pytest.approx(5.0)
+    assert divergence.gap == pytest.approx(5.0)
+    told = exchange("p", ids=[9], logprobs=[row.model_copy(update={"logprob": -9.1})])
+    divergence = first_divergence(told, exchange("p", ids=[4], arm="reference"))
+    assert divergence is not None
+    assert divergence.gap == pytest.approx(9.0)
 
 
 def test_one_that_ends_first_diverges_where_it_ended() -> None:
@@ -218,18 +229,10 @@ def test_other_divergences_are_no_findings(world: World) -> None:
     assert list(judge(world.batch, world.context())) == []
 
 
-@cache
-def sample() -> dict[str, dict[str, list[dict[str, list[float]]]]]:
-    loaded: dict[str, dict[str, list[dict[str, list[float]]]]] = json.loads(gzip.decompress(SAMPLE.read_bytes()))
-    return loaded
-
-
 def real(head: str, speculation: str, tag: str, arm: Arm) -> list[Exchange]:
-    """Recorded outputs; the runner-up's name was not recorded, so that gaps are margins."""
-    return [
-        said([int(token) for token in output["ids"]], output["m"], arm, PASSES[tag], index=index, exposure=0)
-        for index, output in enumerate(sample()[f"{head}-{speculation}"][tag])
-    ]
+    """The first recorded outputs of a run; the runner-up's name was not recorded, so that gaps are margins."""
+    outputs = h200.runs()[f"{head}-{speculation} {tag}"][:60]
+    return [h200.exchange(output, index, arm, PASSES[tag], 8) for index, output in enumerate(outputs)]
 
 
 def triaged(left: list[Exchange], right: list[Exchange], band: Band) -> Counter[str]:
@@ -247,11 +250,7 @@ def test_no_real_divergence_of_a_healthy_engine_is_material_by_the_defaults(head
 
 
 def test_nor_by_a_band_calibrated_from_the_reference_itself() -> None:
-    passes = [
-        one.model_copy(update={"sent": one.sent.model_copy(update={"prompt": f"p{one.sent.index}"})})
-        for tag in ("c8", "c8b", "c1")
-        for one in real("nvfp4", "none", tag, "reference")
-    ]
+    passes = [one for tag in ("c8", "c8b", "c1") for one in real("nvfp4", "none", tag, "reference")]
     band = calibrate(benign_flips(tuple(passes)), "nvfp4")
     assert band.source == "calibrated"
     counts = triaged(real("nvfp4", "ngram", "c8", "candidate"), real("nvfp4", "none", "c8", "reference"), band)
