@@ -2,7 +2,8 @@
 
 Easy and medium prompts are short, so that a model of 135 million parameters can answer some. Hard ones have a long
 shared system message and ask for three lines: a mark from the system message or the history, the answer, and the
-ticket; so an answer tells which channel it was taken from.
+ticket; so an answer tells which channel it was taken from. An answer that cannot stand in three lines (code, JSON under
+a schema, a call of a function) is asked for bare, under the same system message.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from fuzzer.history.records import PLAIN, Canary, Channel, Level, Message, Prompt, Wants
+from fuzzer.history.records import PLAIN, Canary, Channel, Level, Message, Prompt, ToolCall, Wants
 from fuzzer.prompts import canary
 
 GUIDE = (
@@ -26,11 +27,22 @@ CASE_FIRST = _CLOSING.format(first="case number from my first message")
 
 
 @dataclass(frozen=True, slots=True)
+class Used:
+    """An earlier turn in which a function was called: what was asked, the call, its result, and what was then said."""
+
+    question: str
+    call: ToolCall
+    result: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """A question and its right answer, before they are framed.
 
-    ``earlier`` are (question, answer) pairs of earlier turns; ``system`` is a sentence for an easy system message, in
-    place of the session tag; ``codes`` are the canaries in the question, with their channels.
+    ``earlier`` are (question, answer) pairs of earlier turns, and ``used`` turns with calls that come after those;
+    ``system`` is a sentence for an easy system message, in place of the session tag; ``codes`` are the canaries in the
+    question, with their channels. ``framed`` is false where a hard answer cannot stand between two marks.
     """
 
     ask: str
@@ -43,6 +55,8 @@ class Task:
     elicits: tuple[Channel, ...] = ()
     attributable: bool = True
     wants: Wants = PLAIN
+    used: tuple[Used, ...] = ()
+    framed: bool = True
 
 
 @dataclass(slots=True)
@@ -59,10 +73,29 @@ class _Sheet:
         self.messages.append(Message(role="user", content=question))
         self.messages.append(Message(role="assistant", content=answer))
 
+    def used(self, question: str, turn: Used) -> None:
+        self.messages += (
+            Message(role="user", content=question),
+            Message(role="assistant", content="", tool_calls=(turn.call,)),
+            Message(role="tool", content=turn.result, tool_call_id=turn.call.id),
+            Message(role="assistant", content=turn.answer),
+        )
+
+    def history(self, rng: random.Random, task: Task, head: str = "") -> None:
+        """All earlier turns, each with a ticket of its own, the first one under ``head``."""
+        for question, answer in task.earlier:
+            self.turn(f"{head}Ticket: {self.mark(rng, 'history')}\n{question}", answer)
+            head = ""
+        for turn in task.used:
+            self.used(f"{head}Ticket: {self.mark(rng, 'history')}\n{turn.question}", turn)
+            head = ""
+
 
 def frame(family: str, rng: random.Random, prompt_id: str, level: Level, task: Task) -> Prompt:
     """The whole prompt for a task, with fresh canaries in every channel."""
-    return _hard(family, rng, prompt_id, task) if level == "hard" else _short(family, rng, prompt_id, level, task)
+    if level == "hard" and task.framed:
+        return _framed(family, rng, prompt_id, task)
+    return _bare(family, rng, prompt_id, level, task)
 
 
 def cohort(prompt: Prompt, group: str) -> Prompt:
@@ -73,28 +106,26 @@ def cohort(prompt: Prompt, group: str) -> Prompt:
     return prompt.model_copy(update={"messages": (headed, *rest), "canaries": (mark, *prompt.canaries)})
 
 
-def _short(family: str, rng: random.Random, prompt_id: str, level: Level, task: Task) -> Prompt:
+def _bare(family: str, rng: random.Random, prompt_id: str, level: Level, task: Task) -> Prompt:
     sheet = _Sheet()
     system = task.system or f"Session tag: {sheet.mark(rng, 'system')}."
-    sheet.messages.append(Message(role="system", content=f"Be brief. {system}"))
-    for question, answer in task.earlier:
-        sheet.turn(f"Ticket: {sheet.mark(rng, 'history')}\n{question}", answer)
+    head = GUIDE if level == "hard" else "Be brief."
+    sheet.messages.append(Message(role="system", content=f"{head} {system}"))
+    sheet.history(rng, task)
     ask = f"Ticket: {sheet.mark(rng, 'user')}\n{task.ask}"
     sheet.messages.append(Message(role="user", content=ask))
     return _prompt(family, level, prompt_id, task, sheet, answer=task.answer, frame=(), elicits=task.elicits)
 
 
-def _hard(family: str, rng: random.Random, prompt_id: str, task: Task) -> Prompt:
+def _framed(family: str, rng: random.Random, prompt_id: str, task: Task) -> Prompt:
     sheet = _Sheet()
     tag = sheet.mark(rng, "system")
     sheet.messages.append(Message(role="system", content=f"{GUIDE} Session tag: {tag}."))
     by_case = rng.random() < 0.5
     case = sheet.mark(rng, "history") if by_case else ""
-    if by_case and not task.earlier:
+    if by_case and not (task.earlier or task.used):
         sheet.turn(f"Case number: {case}\nI have one question. Are you ready?", "Yes.")
-    for index, (question, answer) in enumerate(task.earlier):
-        head = f"Case number: {case}\n" if by_case and index == 0 else ""
-        sheet.turn(f"{head}Ticket: {sheet.mark(rng, 'history')}\n{question}", answer)
+    sheet.history(rng, task, f"Case number: {case}\n" if by_case else "")
     ticket = sheet.mark(rng, "user")
     closing = CASE_FIRST if by_case else TAG_FIRST
     sheet.messages.append(Message(role="user", content=f"Ticket: {ticket}\n{task.ask}\n{closing}"))
@@ -117,7 +148,12 @@ def _prompt(
         items=task.items,
         canaries=(*sheet.canaries, *task.codes),
         elicits=elicits,
-        spec={**task.spec, "frame": list(frame), "decoys": [answer for _, answer in task.earlier]},
+        spec={**task.spec, "frame": list(frame), "decoys": _decoys(task)},
         attributable=task.attributable,
         wants=task.wants,
     )
+
+
+def _decoys(task: Task) -> list[JsonValue]:
+    """What a wrong last message would be answered with: the earlier answers, and the arguments of earlier calls."""
+    return [*(answer for _, answer in task.earlier), *(turn.call.arguments for turn in task.used)]

@@ -116,8 +116,8 @@ def test_talk_that_never_gets_to_an_answer_is_a_runaway(prompt: Prompt) -> None:
 
 
 @given(prompts())
-def test_a_hard_answer_without_its_marks_has_dropped_a_constraint(prompt: Prompt) -> None:
-    assume(prompt.level == "hard")
+def test_a_framed_answer_without_its_marks_has_dropped_a_constraint(prompt: Prompt) -> None:
+    assume(prompt.spec["frame"])
     first, *middle, last = prompt.answer.split("\n")
     core = "\n".join(middle)
     for said in (core, f"{first}\n{core}", f"{core}\n{last}"):
