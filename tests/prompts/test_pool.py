@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from fuzzer.errors import UsageError
 from fuzzer.history.records import Prompt
+from fuzzer.manifest import new_manifest, write_manifest
+from fuzzer.plan import Endpoint, Plan
 from fuzzer.prompts import FAMILIES, PromptPool, check
+from fuzzer.run import resume
 
 COUNT = 5_000
 
@@ -106,3 +111,38 @@ def test_an_unknown_family_is_refused_by_name() -> None:
     stray = PromptPool(1).prompt(0).model_copy(update={"family": "ecko"})
     with pytest.raises(UsageError, match="ecko"):
         check(stray, "x")
+
+
+def log_of(folder: Path, count: int) -> str:
+    rows = [{"messages": [{"role": "user", "content": f"Tell me about the bridge number {n}."}]} for n in range(count)]
+    path = folder / "log.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def test_every_second_prompt_can_be_judged_where_a_log_holds_no_answers(tmp_path: Path) -> None:
+    pool = PromptPool(3, corpora=(log_of(tmp_path, 5),))
+    prompts = [pool.prompt(index) for index in range(14)]
+    assert [prompt.checkable for prompt in prompts[:10]] == [False, True] * 5
+    assert all(prompt.checkable for prompt in prompts[10:])
+    assert pool.size is None
+    assert any("5 of 5 corpus rows have no known answer" in note for note in pool.notes)
+
+
+def test_rows_are_sent_as_they_are_where_nothing_is_to_be_woven_in(tmp_path: Path) -> None:
+    pool = PromptPool(3, corpora=(log_of(tmp_path, 5),), weave=False)
+    row = pool.prompt(0)
+    assert [message.role for message in row.messages] == ["user"]
+    assert row.messages[0].content.startswith("Tell me about the bridge number")
+    assert row.canaries == ()
+
+
+def test_a_corpus_that_changed_since_the_run_began_is_not_resumed_with(tmp_path: Path) -> None:
+    corpus = log_of(tmp_path, 5)
+    plan = Plan(candidates=(Endpoint(name="candidate", url="http://127.0.0.1:9"),), corpora=(corpus,))
+    manifest = new_manifest(plan, "r")
+    manifest.corpora = PromptPool.of(plan).digests
+    write_manifest(tmp_path, manifest)
+    log_of(tmp_path, 6)
+    with pytest.raises(UsageError, match="not what it was when the run began"):
+        resume(tmp_path)
