@@ -91,8 +91,8 @@ class Calibrator:
                 ability.add(prompt, right=prompt.id in good)
                 if exchange.sent.recalled:
                     recalled.add(prompt.id)
-                elif self.recall is not None:
-                    self.recall.learn(prompt, exchange)
+            if self.recall is not None:
+                self.recall.learn((self.judge.prompts[exchange.sent.prompt], exchange) for exchange in exchanges)
             able.extend(prompt for prompt in batch if prompt in good)
             part += 1
         return able, recalled

@@ -11,7 +11,7 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -78,16 +78,20 @@ class Recall:
             if known is not None
         ]
 
-    def learn(self, prompt: Prompt, exchange: Exchange) -> None:
-        """Compare a fresh answer with the remembered one, and remember the fresh one."""
-        if not exchange.ok or exchange.received is None or exchange.sent.recalled:
-            return
-        known = self._find(prompt)
-        if known is not None:
-            same = _said(known[1]) == _said(exchange.received)
-            self._proofs += same
-            self._refuted |= not same
-        self._store(prompt, exchange.sent, exchange.received)
+    def learn(self, answered: Iterable[tuple[Prompt, Exchange]]) -> None:
+        """Compare fresh answers with the remembered ones, and remember the fresh ones."""
+        fresh = [
+            (prompt, exchange.sent, exchange.received)
+            for prompt, exchange in answered
+            if exchange.ok and exchange.received is not None and not exchange.sent.recalled
+        ]
+        for prompt, _, received in fresh:
+            known = self._find(prompt)
+            if known is not None:
+                same = _said(known[1]) == _said(received)
+                self._proofs += same
+                self._refuted |= not same
+        self._store(fresh)
 
     def _find(self, prompt: Prompt) -> tuple[Sent, Received] | None:
         if self._base is None:
@@ -100,13 +104,14 @@ class Recall:
         except (sqlite3.Error, ValidationError):
             return None
 
-    def _store(self, prompt: Prompt, sent: Sent, received: Received) -> None:
+    def _store(self, fresh: Sequence[tuple[Prompt, Sent, Received]]) -> None:
         if self._base is None:
             return
-        row = (self._key(prompt), self._clock(), sent.model_dump_json(), received.model_dump_json())
+        now = self._clock()
+        rows = [(self._key(prompt), now, sent.model_dump_json(), got.model_dump_json()) for prompt, sent, got in fresh]
         try:
             with self._base:
-                self._base.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", row)
+                self._base.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", rows)
         except sqlite3.Error:
             self._base = None
 
@@ -121,9 +126,11 @@ def _said(received: Received) -> tuple[object, ...]:
 
 def _open(path: Path, oldest: float) -> sqlite3.Connection | None:
     try:
-        base = sqlite3.connect(path, timeout=5, isolation_level=None)
+        base = sqlite3.connect(path, timeout=5)
+        base.execute("PRAGMA synchronous=OFF")  # a cache need not survive a power cut
         base.execute(_TABLE)
         base.execute("DELETE FROM answers WHERE at < ?", (oldest,))
+        base.commit()
     except (sqlite3.Error, OSError):
         return None
     return base

@@ -137,7 +137,7 @@ def _message(message: Message) -> dict[str, JsonValue]:
 
 def _salted(params: Params) -> dict[str, JsonValue]:
     extras: dict[str, JsonValue] = {"return_token_ids": True}
-    if params.cache == "cold" and params.salt:
+    if params.salt:
         extras["cache_salt"] = params.salt
     return extras
 
