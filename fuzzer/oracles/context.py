@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 from fuzzer import prompts as families
 from fuzzer.history.overlap import OverlapIndex
-from fuzzer.history.records import Exchange, Prompt, ToolCall
+from fuzzer.history.records import Exchange, Prompt, Received, ToolCall
 from fuzzer.oracles.build import label
 from fuzzer.oracles.content import ContentIndex
 from fuzzer.prompts.grade import Grade
@@ -25,8 +25,9 @@ class Checker(Protocol):
     """The check of an answer by its prompt's family."""
 
     def __call__(
-        self, prompt: Prompt, text: str, /, *, finish_reason: str | None = None, calls: Sequence[ToolCall] = ()
-    ) -> Grade:
+        self, prompt: Prompt, text: str, /, *,
+        finish_reason: str | None = None, calls: Sequence[ToolCall] = (), reasoning: str = "",
+    ) -> Grade:  # fmt: skip
         """Grade a text as the answer to a prompt."""
 
 
@@ -85,7 +86,17 @@ class Context:
         received, prompt = exchange.received, self.prompt(exchange)
         if received is None or received.outcome != "ok" or prompt is None:
             return None
-        return self.check(prompt, received.text, finish_reason=received.finish_reason, calls=received.tool_calls)
+        return self.answers(received, prompt)
+
+    def answers(self, received: Received, prompt: Prompt) -> Grade:
+        """How a reply is graded as the answer to a prompt, whether it was asked that or not."""
+        return self.check(
+            prompt,
+            received.text,
+            finish_reason=received.finish_reason,
+            calls=received.tool_calls,
+            reasoning=received.reasoning,
+        )
 
 
 def _by_place(batch: Iterable[Exchange]) -> dict[_Place, Exchange]:

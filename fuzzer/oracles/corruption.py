@@ -75,7 +75,7 @@ DETECTORS: tuple[Detector, ...] = (
 
 def _replies(received: Received, prompt: str) -> Iterator[tuple[str, Reply]]:
     whole = received.outcome == "ok" and received.finish_reason != "length"
-    stopped = received.outcome == "ok" and received.finish_reason == "stop"
+    stopped = received.outcome == "ok" and received.finish_reason in ("stop", "tool_calls")
     parsed = bool(received.reasoning)
     if received.text:
         yield "content", Reply(received.text, prompt, whole, stopped, parsed)

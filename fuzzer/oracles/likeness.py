@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fuzzer.history.records import Exchange, Prompt
+from fuzzer.history.records import Exchange, Prompt, Received
 from fuzzer.oracles.content import MIN_LENGTH
 from fuzzer.oracles.context import Context
 
@@ -30,7 +30,7 @@ class Likeness(NamedTuple):
 
 def likeness(exchange: Exchange, prompt: Prompt, context: Context) -> Likeness | None:
     """The one neighbour whose answer the reply fits far better than its own and than any other's, if there is one."""
-    text = _clean(exchange.received.text) if exchange.received is not None else ""
+    text = _clean(_said(exchange.received)) if exchange.received is not None else ""
     if len(text) < MIN_LENGTH:
         return None
     from rapidfuzz import fuzz
@@ -42,7 +42,7 @@ def likeness(exchange: Exchange, prompt: Prompt, context: Context) -> Likeness |
         return None
 
     pair = context.pair(exchange)
-    own = score(prompt, pair.received.text if pair is not None and pair.ok and pair.received is not None else None)
+    own = score(prompt, _said(pair.received) if pair is not None and pair.ok and pair.received is not None else None)
     donors = [(score(donor, context.reference_reply(donor.id)), donor.id) for donor in _near(exchange, prompt, context)]
     donors.sort(reverse=True)
     if not donors or donors[0][0] < max(_FITS, own + _BETTER):
@@ -61,6 +61,11 @@ def _near(exchange: Exchange, prompt: Prompt, context: Context) -> Iterator[Prom
         known = donor.answer if donor.checkable else context.reference_reply(donor.id) or ""
         if (donor.attributable or not donor.checkable) and len(known) >= MIN_LENGTH:
             yield donor
+
+
+def _said(received: Received) -> str:
+    """The answer: its text, or where there is none the arguments of the functions it calls."""
+    return received.text or received.tool_arguments
 
 
 def _clean(text: str) -> str:

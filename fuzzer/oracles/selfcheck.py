@@ -110,7 +110,8 @@ def _length(exchange: Exchange, received: Received, longest: int) -> Iterator[Fi
 
 def _lost_text(exchange: Exchange, received: Received) -> Iterator[Finding]:
     tokens = _completion_tokens(received)
-    if tokens is None or tokens <= 1 or received.text or received.reasoning or received.tool_arguments:
+    said = received.text or received.reasoning or received.tool_arguments or received.tool_calls
+    if tokens is None or tokens <= 1 or said:
         return
     yield _said(
         exchange,

@@ -24,6 +24,8 @@ _SAID: dict[str, str] = {
     "another-question": "answers another question",
     "dropped-constraint": "drops a constraint",
     "wrong-value": "gives a wrong answer",
+    "wrong-tool": "calls the wrong function",
+    "missing-call": "calls no function",
     "runaway": "runs on to its limit without an answer",
     "empty": "says nothing",
     "refusal": "refuses",
@@ -78,7 +80,7 @@ def _finding(exchange: Exchange, grade: Grade, context: Context) -> Finding:
     bleed = next(iter(bleeds(exchange, context)), None)
     sub_kind = _sub_kind(exchange, grade, bleed, context)
     where = label(exchange.sent.arm, exchange.sent.endpoint)
-    text = exchange.received.text if exchange.received is not None else ""
+    text = _reply(exchange)
     pair = context.pair(exchange)
     other = context.grade(pair) if pair is not None else None
     prompt = context.prompts[exchange.sent.prompt]
@@ -104,6 +106,15 @@ def _finding(exchange: Exchange, grade: Grade, context: Context) -> Finding:
     )
 
 
+def _reply(exchange: Exchange) -> str:
+    """What was said, calls of functions included."""
+    received = exchange.received
+    if received is None:
+        return ""
+    calls = [f"{call.name}({call.arguments})" for call in received.tool_calls]
+    return "\n".join([received.text, *calls] if received.text else calls)
+
+
 def _sub_kind(exchange: Exchange, grade: Grade, bleed: Bleed | None, context: Context) -> str:
     """The grade's own sub-kind, or whose question was answered where bleed tells."""
     own = grade.sub_kind or ("no-answer" if grade.value == "none" else "wrong-value")
@@ -119,9 +130,7 @@ def _answers(exchange: Exchange, donor: str | None, context: Context) -> bool:
     prompt = context.prompts.get(donor) if donor is not None else None
     if prompt is None or exchange.received is None:
         return False
-    received = exchange.received
-    grade = context.check(prompt, received.text, finish_reason=received.finish_reason, calls=received.tool_calls)
-    return grade.value in _GOOD
+    return context.answers(exchange.received, prompt).value in _GOOD
 
 
 def _donor_words(bleed: Bleed | None) -> str:

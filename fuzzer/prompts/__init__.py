@@ -9,7 +9,7 @@ from fuzzer.errors import UsageError
 from fuzzer.history.records import Level, Prompt, ToolCall
 from fuzzer.prompts import corpora
 from fuzzer.prompts.families import FAMILIES, Family
-from fuzzer.prompts.grade import Grade
+from fuzzer.prompts.grade import Grade, canonical
 from fuzzer.prompts.pool import PromptPool
 
 
@@ -24,8 +24,14 @@ class Description:
     shares: Mapping[Level, float]
 
 
-def check(prompt: Prompt, text: str, *, finish_reason: str | None = None, calls: Sequence[ToolCall] = ()) -> Grade:
-    """What an answer is worth, from the recorded prompt alone; never raises for anything that a server sends."""
+def check(
+    prompt: Prompt, text: str, *,
+    finish_reason: str | None = None, calls: Sequence[ToolCall] = (), reasoning: str = "",
+) -> Grade:  # fmt: skip
+    """What an answer is worth, from the recorded prompt alone; never raises for anything that a server sends.
+
+    ``reasoning`` is what the server kept apart from the answer; it is never searched for one.
+    """
     if not prompt.checkable:
         said = bool(text.strip()) or bool(calls)
         return Grade("unchecked") if said else Grade("none", "empty", "nothing was said")
@@ -34,7 +40,7 @@ def check(prompt: Prompt, text: str, *, finish_reason: str | None = None, calls:
     family = FAMILIES.get(prompt.family)
     if family is None:
         raise UsageError(f"prompt {prompt.id} is of the unknown family {prompt.family!r}; known: {', '.join(FAMILIES)}")
-    return family.check(prompt, text, finish_reason, calls)
+    return family.check(prompt, text, finish_reason, calls, reasoning)
 
 
 def describe() -> tuple[Description, ...]:
@@ -52,4 +58,4 @@ def describe() -> tuple[Description, ...]:
     )
 
 
-__all__ = ["FAMILIES", "Description", "Family", "Grade", "PromptPool", "check", "describe"]
+__all__ = ["FAMILIES", "Description", "Family", "Grade", "PromptPool", "canonical", "check", "describe"]

@@ -72,6 +72,7 @@ def exchange(
     detail: str = "",
     reasoning: str = "",
     tool_arguments: str = "",
+    calls: tuple[ToolCall, ...] = (),
     finish: str | None = "stop",
     ids: Sequence[int] | None = None,
     logprobs: Sequence[TokenLogprob] | None = None,
@@ -113,7 +114,8 @@ def exchange(
         detail=detail,
         text=text,
         reasoning=reasoning,
-        tool_arguments=tool_arguments,
+        tool_arguments=tool_arguments or "\n".join(call.arguments for call in calls),
+        tool_calls=calls,
         finish_reason=finish,
         token_ids=tuple(ids) if ids is not None else None,
         logprobs=tuple(logprobs) if logprobs is not None else None,
@@ -127,8 +129,9 @@ def exchange(
 
 
 def containment(
-    prompt: Prompt, text: str, *, finish_reason: str | None = None, calls: Sequence[ToolCall] = ()
-) -> Grade:
+    prompt: Prompt, text: str, *,
+    finish_reason: str | None = None, calls: Sequence[ToolCall] = (), reasoning: str = "",
+) -> Grade:  # fmt: skip
     """A checker: right if the answer stands in the text, none if there is no text."""
     if not text:
         return Grade("none", "empty")

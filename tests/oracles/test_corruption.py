@@ -174,6 +174,13 @@ def test_every_channel_of_a_reply_is_looked_at_and_named() -> None:
     ]
 
 
+def test_arguments_that_break_off_though_the_call_ended_are_likely_truncated() -> None:
+    keys = [one.key for one in findings(exchange("p", tool_arguments='{"name": "Silver', finish="tool_calls"))]
+    assert keys == ["corruption/truncation@candidate"]
+    assert findings(exchange("p", tool_arguments='{"name": "Silver"}\n{"a": 1}', finish="tool_calls")) == []
+    assert findings(exchange("p", tool_arguments='{"name": "Silver', finish="length")) == []
+
+
 def test_reasoning_may_bring_its_own_markers() -> None:
     assert findings(exchange("p", "Silverbrook", reasoning="<think>\nhm\n</think>")) == []
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuzzer.finding import Finding
-from fuzzer.history.records import Exchange, TokenLogprob
+from fuzzer.history.records import Exchange, TokenLogprob, ToolCall
 from fuzzer.oracles.selfcheck import below_maximum, judge
 from tests.oracles.factory import World, exchange, prompt
 
@@ -108,7 +108,14 @@ def test_an_empty_reply_that_cost_tokens_lost_its_text() -> None:
     assert found(exchange("p", "", completion=1)) == []
     assert found(exchange("p", "", completion=9, reasoning="hm")) == []
     assert found(exchange("p", "", completion=9, tool_arguments="{}")) == []
+    assert found(exchange("p", "", completion=9, calls=(ToolCall(name="stop", arguments=""),))) == []
     assert found(exchange("p", "")) == []
+
+
+def test_a_reply_that_calls_a_function_contradicts_nothing() -> None:
+    call = ToolCall(name="open_ticket", arguments='{"size": 417}', id="call_1")
+    ids = range(49)  # the markup around a call costs tokens, and is in no channel
+    assert found(exchange("p", "", completion=49, ids=ids, calls=(call,), finish="tool_calls")) == []
 
 
 def test_failed_and_lost_exchanges_are_not_checked() -> None:

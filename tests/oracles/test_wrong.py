@@ -93,7 +93,10 @@ def test_a_right_answer_with_a_neighbours_canary_is_left_to_bleed() -> None:
 
 
 def test_the_familys_own_sub_kind_is_kept() -> None:
-    def check(known: Prompt, text: str, *, finish_reason: str | None = None, calls: Sequence[ToolCall] = ()) -> Grade:
+    def check(
+        known: Prompt, text: str, *,
+        finish_reason: str | None = None, calls: Sequence[ToolCall] = (), reasoning: str = "",
+    ) -> Grade:  # fmt: skip
         return Grade("wrong", "dropped-constraint") if text == "nonsense" else containment(known, text)
 
     world = World((VICTIM,), (exchange("victim", "nonsense"), GOOD), check=check)
@@ -103,7 +106,10 @@ def test_the_familys_own_sub_kind_is_kept() -> None:
 def test_each_answer_is_checked_once() -> None:
     asked: list[str] = []
 
-    def check(known: Prompt, text: str, *, finish_reason: str | None = None, calls: Sequence[ToolCall] = ()) -> Grade:
+    def check(
+        known: Prompt, text: str, *,
+        finish_reason: str | None = None, calls: Sequence[ToolCall] = (), reasoning: str = "",
+    ) -> Grade:  # fmt: skip
         asked.append(text)
         return Grade("right")
 
@@ -127,3 +133,41 @@ def test_a_reference_that_is_right_alone_and_wrong_at_n_is_a_finding_about_the_r
     assert calibrated("Copperfield Larkwood", "Copperfield Larkwood") == []
     assert calibrated("nonsense", "nonsense") == []
     assert calibrated("Copperfield Larkwood", "nonsense", arm="candidate") == []
+
+
+def test_calls_and_reasoning_reach_the_check_and_calls_are_told() -> None:
+    seen: list[tuple[Sequence[ToolCall], str]] = []
+
+    def check(
+        known: Prompt, text: str, *,
+        finish_reason: str | None = None, calls: Sequence[ToolCall] = (), reasoning: str = "",
+    ) -> Grade:  # fmt: skip
+        seen.append((calls, reasoning))
+        return Grade("wrong", "wrong-tool")
+
+    call = ToolCall(name="open_ticket", arguments='{"size": 417}')
+    world = World((VICTIM,), (exchange("victim", "", calls=(call,), reasoning="hm", finish="tool_calls"),), check=check)
+    (finding,) = judge(world.batch, world.context())
+    assert seen == [((call,), "hm")]
+    assert finding.sub_kind == "wrong-tool"
+    assert "calls the wrong function" in finding.summary
+    assert finding.evidence["got"] == 'open_ticket({"size": 417})'
+
+
+def test_a_call_that_belongs_to_a_neighbour_is_likened_by_its_arguments() -> None:
+    answer = '{"owner": "Silverbrook Hazelgate", "size": 417}'
+    donor = prompt("donor", answer=answer, items=("Silverbrook Hazelgate",))
+    miscopied = ToolCall(name="open_ticket", arguments=answer.replace("brook", "broek"))
+    world = World(
+        (donor, VICTIM),
+        (
+            exchange("donor", tool_arguments=answer, index=1),
+            exchange("victim", "", calls=(miscopied,), finish="tool_calls"),
+            GOOD,
+        ),
+        check=lambda known, text, **_: Grade("right") if known.id == "donor" else Grade("wrong", "wrong-value"),
+    )
+    (finding,) = [one for one in judge(world.batch, world.context()) if one.arm == "candidate"]
+    assert finding.sub_kind == "another-question"
+    assert finding.donor is not None
+    assert finding.donor.prompt == "donor"

@@ -22,12 +22,16 @@ def judge(
     finish_reason: str | None,
     extract: Extract,
     calls: Sequence[ToolCall] = (),
+    reasoning: str = "",
 ) -> Grade:
     """Grade a reply with the family's own extraction; never raises for anything that a server sends."""
     reply = Reply.of(text, calls)
-    if reply.empty:
+    leak = leaked(text, reasoning) if prompt.wants.thinking and finish_reason != "length" else ""
+    if reply.empty and not leak:
         return Grade("none", "runaway" if finish_reason == "length" else "empty", "nothing was said")
     found = _found(prompt, reply, extract)
+    if leak and (found.good or reply.empty):
+        return Grade("wrong", "dropped-constraint", leak)
     if found.good:
         return Grade(found.value)
     if finish_reason == "length" and found.sub_kind not in _TELLING:
@@ -37,10 +41,23 @@ def judge(
     return Grade(found.value, found.sub_kind, found.note)
 
 
+def leaked(text: str, reasoning: str) -> str:
+    """What certainly is reasoning in an answer that should hold none, in words; "" where nothing is certain.
+
+    A server without a reasoning channel leaves closed reasoning in the answer: that is its way, and no leak.
+    """
+    opened, closed = "<think>" in text, "</think>" in text
+    if reasoning and (opened or closed):
+        return "a thinking mark stands in the answer, beside reasoning that was kept apart"
+    if text.lstrip().startswith("<think>") and not closed:
+        return "reasoning was opened in the answer and never closed"
+    return ""
+
+
 def _found(prompt: Prompt, reply: Reply, extract: Extract) -> Found:
     """What was found beside any echo of the question; an echo alone is no answer, unless the question holds it."""
     spans = echoes(prompt, reply.text)
-    if not spans:
+    if not spans or "instructions" in prompt.spec:  # IFEval's count words, or ask for the question again
         return _framed(prompt, reply, extract(prompt, reply))
     beside = reply.without(spans)
     found = extract(prompt, beside)

@@ -21,7 +21,7 @@ class Family:
     """A kind of question. ``exposes`` says which failure it is good at showing.
 
     ``weights`` are its shares of the default mix by level, easiest first; 0 means only where asked for.
-    ``check_reply`` finds the answer in a reply, at whatever level.
+    ``check_reply`` finds the answer in a reply, at whatever level; ``grade.canonical`` gives the right one.
     """
 
     name: str
@@ -41,7 +41,8 @@ class Family:
         return frame(self.name, rng, prompt_id, level, self.pose(rng, level))
 
     def check(
-        self, prompt: Prompt, text: str, finish_reason: str | None = None, calls: Sequence[ToolCall] = ()
-    ) -> Grade:
+        self, prompt: Prompt, text: str, finish_reason: str | None = None,
+        calls: Sequence[ToolCall] = (), reasoning: str = "",
+    ) -> Grade:  # fmt: skip
         """What an answer to one of this family's prompts is worth, judged from the prompt alone."""
-        return judge(prompt, text, finish_reason, self.check_reply, calls)
+        return judge(prompt, text, finish_reason, self.check_reply, calls, reasoning)
