@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from fuzzer.sim.answer import Slot
+from fuzzer.sim.solver.almanac import almanac
 from fuzzer.sim.solver.chat import Chat, read_chat
 from fuzzer.sim.solver.codes import code_of_owner, code_word, table_row
 from fuzzer.sim.solver.copying import copying
 from fuzzer.sim.solver.echo import echo
 from fuzzer.sim.solver.lists import ordering, reversing, sorting
 from fuzzer.sim.solver.numbers import counting, story, total
+from fuzzer.sim.solver.puzzles import arranging, comparing
+from fuzzer.sim.solver.reading import reading
+from fuzzer.sim.solver.records import records
+from fuzzer.sim.solver.sums import calculating, tale
 from fuzzer.sim.solver.texts import json_object, repeating
 from fuzzer.sim.solver.wording import mark, maybe
+from fuzzer.sim.solver.wordlists import series, told_order, word_list
+from fuzzer.sim.solver.wordplay import bracketed, word_play
 
 _SKILLS = (
-    copying, ordering, sorting, reversing, table_row, json_object, repeating, counting, story, total,
-    code_of_owner, code_word,
+    bracketed, word_play, copying, ordering, sorting, reversing, table_row, json_object, repeating, counting, story,
+    total, code_of_owner, code_word, almanac, calculating, arranging, comparing, word_list, series, told_order,
+    records, tale, reading,
 )  # fmt: skip
 
 
