@@ -13,9 +13,9 @@ from fuzzer.summary import CellSummary, Summary
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SIZE = (7.2, 3.2)  # inches
+_SIZE = (5.6, 3.6)  # inches
 _INK = "#010203"  # replaced by the text colour of the page
-_COLOURS = ("#c2410c", "#1d4ed8", "#15803d", "#7e22ce", "#0e7490", "#a16207", "#be185d", "#4b5563")
+_COLOURS = ("#e8590c", "#4c7ef3", "#2f9e44", "#ae3ec9", "#1098ad", "#d9820b", "#d6336c", "#868e96")
 _REFERENCE = "#64748b"
 _PROLOGUE = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 _DATE = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
@@ -143,9 +143,9 @@ def _svg(plot: Any, levels: list[int], title: str) -> str:
         plot(axes)
         axes.set_xticks(range(len(levels)), [str(level) for level in levels])
         axes.set_xlim(-0.6, len(levels) - 0.4)
-        axes.set_xlabel("concurrency")
+        axes.set_xlabel("concurrency", labelpad=2)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        axes.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Title": title})
     text = _DATE.sub("", _PROLOGUE.sub("", buffer.getvalue()))

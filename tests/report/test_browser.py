@@ -1,0 +1,125 @@
+"""The page in a real browser: it opens from a file, loads nothing, works by key and mouse, and can be read by all."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from fuzzer.report.page import html
+
+from . import factory
+from .test_page import run
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: install Debian's package chromium"),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=list(QUIET))
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    summary = run(folder, said="the other answer <script>alert(1)</script>")
+    both = (*summary.findings, *factory.failing().findings)
+    path = folder / "report.html"
+    path.write_text(html(summary.model_copy(update={"findings": both}), folder), encoding="utf-8", errors="replace")
+    return path
+
+
+class Opened:
+    """The page as opened, with all that the browser asked for and complained of."""
+
+    def __init__(self, browser: Browser, file: Path, width: int, scheme: str) -> None:
+        dark = scheme == "dark"
+        self.context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", accept_downloads=True
+        )
+        self.page: Page = self.context.new_page()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(file.as_uri())
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_opens_alone_fits_the_screen_and_can_be_read_by_all(
+    browser: Browser, file: Path, width: int, scheme: str
+) -> None:
+    opened = Opened(browser, file, width, scheme)
+    opened.page.click("#unfold")
+    assert opened.asked == [file.as_uri()]
+    assert opened.said == []
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert opened.page.evaluate("document.documentElement.dataset.theme") == scheme
+    found = Axe().run(opened.page).response["violations"]
+    assert [(one["id"], one["impact"]) for one in found if one["impact"] in ("serious", "critical")] == []
+    opened.context.close()
+
+
+def test_tables_sort_filter_and_download(browser: Browser, file: Path, tmp_path: Path) -> None:
+    opened = Opened(browser, file, 1280, "light")
+    page = opened.page
+    levels = "#t-decision tbody tr td:first-child"
+    head = page.locator("#t-decision thead th button").first
+    head.focus()
+    page.keyboard.press("Enter")
+    up = page.locator(levels).all_text_contents()
+    page.keyboard.press("Enter")
+    assert page.locator(levels).all_text_contents() == up[::-1]
+    assert up == sorted(up, key=int)
+    assert page.locator("#t-decision thead th").first.get_attribute("aria-sort") == "descending"
+    page.fill("input[data-filter=decision]", "no such thing")
+    assert page.locator("#t-decision tbody tr:visible").count() == 0
+    page.fill("input[data-filter=decision]", "")
+    with page.expect_download() as wait:
+        page.click("button[data-csv=decision]")
+    wait.value.save_as(tmp_path / "table.csv")
+    rows = list(csv.reader((tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()))
+    assert rows[0][:2] == ["N", "lm_head"]
+    assert len(rows) == 1 + page.locator("#t-decision tbody tr").count()
+    opened.context.close()
+
+
+def test_findings_fold_filter_copy_and_the_theme_switches(browser: Browser, file: Path) -> None:
+    opened = Opened(browser, file, 1280, "light")
+    page = opened.page
+    findings = page.locator("details.finding")
+    assert findings.first.get_attribute("open") is not None
+    page.click("#unfold")
+    assert page.locator("details.finding:not([open])").count() == 0
+    page.fill("#find", "bleed/concurrent/answer")
+    assert 0 < page.locator("details.finding:visible").count() < findings.count()
+    page.fill("#find", "")
+    page.locator("button[data-copy]").first.click()
+    page.wait_for_function("['copied', 'selected'].includes(document.querySelector('button[data-copy]').textContent)")
+    assert page.locator("figure.timeline rect").count() >= 2
+    assert page.locator("figure.timeline g.victim").count() == page.locator("figure.timeline g.donor").count() == 1
+    page.click("#theme")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert opened.said == []
+    opened.context.close()
