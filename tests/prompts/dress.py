@@ -45,7 +45,7 @@ FRAMES = {"lines": _lines, "labels": _labelled, "list": _listed, "spread": _spre
 
 
 def _echo(said: str, prompt: Prompt, rng: random.Random) -> str:
-    asked = prompt.messages[-1].content
+    asked = question(prompt)
     form = rng.choice(
         (
             "{q}\n{a}",
@@ -59,6 +59,11 @@ def _echo(said: str, prompt: Prompt, rng: random.Random) -> str:
         )
     )
     return form.replace("{r}", request(asked)).replace("{q}", asked).replace("{a}", said)
+
+
+def question(prompt: Prompt) -> str:
+    """The last message of the user's."""
+    return [message.content for message in prompt.messages if message.role == "user"][-1]
 
 
 def request(asked: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from fuzzer.history.records import Level
 from fuzzer.prompts import check
 from tests.prompts import spoils
-from tests.prompts.dress import WHOLE_STYLES, request
+from tests.prompts.dress import WHOLE_STYLES, question, request
 from tests.prompts.samples import right_ones, rng, told, wrong_ones
 from tests.prompts.strategies import KINDS, make
 from tests.prompts.styles import CORE_STYLES, core, marks, render, suits
@@ -69,7 +69,7 @@ def test_each_subtle_fault_is_not_right(spoil: str) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids="/".join)
 def test_the_question_alone_is_no_answer(kind: tuple[str, Level]) -> None:
     prompt = make(*kind, 1)
-    asked = prompt.messages[-1].content
+    asked = question(prompt)
     for said in (asked, f"You asked: {asked}", f"> {asked}", request(asked)):
         grade = check(prompt, said)
         if kind[0] not in spoils.ECHO_IS_AN_ANSWER:
@@ -89,7 +89,7 @@ def test_a_refusal_is_no_answer_and_no_wrong_one(kind: tuple[str, Level]) -> Non
 @pytest.mark.parametrize("kind", KINDS, ids="/".join)
 def test_an_answer_that_was_cut_off_is_a_runaway(kind: tuple[str, Level]) -> None:
     prompt = make(*kind, 1)
-    asked = prompt.messages[-1].content
+    asked = question(prompt)
     for said in (f"Let me repeat the question first. {asked[: len(asked) // 2]}", "Sure! Let me think step by step. "):
         grade = check(prompt, said, finish_reason="length")
         assert (grade.value, grade.sub_kind) == ("none", "runaway"), said

@@ -38,7 +38,7 @@ class _Sentence:
 
 def echoes(prompt: Prompt, said: str) -> list[tuple[int, int]]:
     """The spans of a reply that repeat a request of the last message, with the sentences around it."""
-    question = _sentences(prompt.messages[-1].content)
+    question = _sentences(_asked(prompt))
     requests = [index for index, each in enumerate(question) if each.asks and len(each.words) <= _LONGEST]
     if not requests:
         return []
@@ -64,7 +64,7 @@ def echoes(prompt: Prompt, said: str) -> list[tuple[int, int]]:
 
 def asks_for_its_own_words(prompt: Prompt, answer: str) -> bool:
     """Whether the question holds the answer in or after its request, as "Copy: X" does: an echo may then be meant."""
-    question = _sentences(prompt.messages[-1].content)
+    question = _sentences(_asked(prompt))
     first = next((index for index, each in enumerate(question) if each.asks), len(question))
     words = " ".join(word for each in question[first:] for word in each.words)
     wanted = " ".join(match[0].casefold() for match in _WORD.finditer(answer))
@@ -78,6 +78,11 @@ def resembles(answer: str, said: str) -> bool:
     wanted = {match[0].casefold() for match in _WORD.finditer(answer) if len(match[0]) > _SHORT}
     heard = {match[0].casefold() for match in itertools.islice(_WORD.finditer(said), _HEARD) if len(match[0]) > _SHORT}
     return any(Levenshtein.distance(a, b, score_cutoff=_EDITS) <= _EDITS for a in wanted for b in heard)
+
+
+def _asked(prompt: Prompt) -> str:
+    """The last message of the user's."""
+    return next((message.content for message in reversed(prompt.messages) if message.role == "user"), "")
 
 
 def _sentences(question: str) -> list[_Sentence]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
@@ -125,7 +124,7 @@ def _loosely(value: Any) -> Any:
 
 
 def _object_kind(said: dict[str, Any], value: dict[str, Any], prompt: Prompt, reply: Reply) -> str:
-    if said in [json.loads(decoy) for decoy in decoys(prompt)]:
+    if said in [each.value for decoy in decoys(prompt) for each in objects(decoy)]:
         return "wrong-last-message"
     if foreign(prompt, reply):
         return "another-question"
