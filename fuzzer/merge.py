@@ -7,33 +7,16 @@ decided it.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from fuzzer.errors import UsageError
-from fuzzer.history.journal import read_history
-from fuzzer.history.records import Prompt
-from fuzzer.judge import Judge
-from fuzzer.manifest import HISTORY, Manifest, read_manifest
-from fuzzer.summarise import EXIT, comparisons, summarise
+from fuzzer.recorded import ASKED, Recorded, read, unlike
+from fuzzer.summarise import EXIT, comparisons
 from fuzzer.summary import EndpointSummary, FamilyCalibration, Reason, Summary, VerdictName
 
-_PLANNED = ("seed", "families", "corpora", "weave", "pad", "fuzz", "sampling", "policy")
 _BUILD = ("engine", "model", "fingerprint", "context_length")
 _WORST: tuple[VerdictName, ...] = ("fail", "unavailable", "interrupted", "inconclusive", "pass")
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One run: what it was about, how it was judged, and a hash of each prompt that it asked."""
-
-    directory: Path
-    manifest: Manifest
-    judge: Judge
-    summary: Summary
-    asked: dict[str, str]
 
 
 def merge(directories: Sequence[Path]) -> Summary:
@@ -43,13 +26,11 @@ def merge(directories: Sequence[Path]) -> Summary:
     """
     if len(directories) < 2:
         raise UsageError("merge: name two runs or more, for example: specfuzz merge reports/MONDAY reports/TUESDAY")
-    parts = [_read(directory) for directory in directories]
+    parts = [read("merge", directory) for directory in directories]
     first = parts[0]
     for index, part in enumerate(parts):
         for other in parts[:index]:
-            _same_way(other, part)
-            _same_prompts(other, part)
-            _apart(other, part)
+            _together(other, part)
     summaries = [part.summary for part in parts]
     verdict = min((summary.verdict for summary in summaries), key=_WORST.index)
     return first.summary.model_copy(
@@ -76,56 +57,27 @@ def merge(directories: Sequence[Path]) -> Summary:
     )
 
 
-def _read(directory: Path) -> _Part:
-    manifest = read_manifest(directory)
-    if manifest.interrupted:
-        raise UsageError(f"merge: {directory} was interrupted; finish it first: specfuzz resume {directory}")
-    judge = Judge(manifest.plan)
-    asked: dict[str, str] = {}
-    for record in read_history(directory / HISTORY):
-        judge.feed(record)
-        if isinstance(record, Prompt):
-            asked[record.id] = hashlib.sha256(record.model_dump_json().encode()).hexdigest()
-    return _Part(directory, manifest, judge, summarise(manifest, judge), asked)
-
-
-def _same_way(one: _Part, other: _Part) -> None:
-    """Both asked in the same way, and of the same reference."""
-    for name in _PLANNED:
-        was, now = getattr(one.manifest.plan, name), getattr(other.manifest.plan, name)
-        if was != now:
-            raise _unlike(one, other, f"{name} is {was} in the one and {now} in the other")
-    ours, theirs = _references(one), _references(other)
-    for build in theirs:
-        if build not in ours:
+def _together(one: Recorded, other: Recorded) -> None:
+    """Both asked in the same way, and of the same reference; no cell twice."""
+    if why := unlike(one, other, (*ASKED, "policy")):
+        raise _refused(one, other, why)
+    known = _references(one)
+    for build in _references(other):
+        if build not in known:
             told = ", ".join(f"{name} {value}" for name, value in zip(_BUILD, build, strict=True))
-            raise _unlike(one, other, f"the reference of the second ({told}) is none of the first's")
+            raise _refused(one, other, f"the reference of the second ({told}) is none of the first's")
+    twice = {cell.key for cell in one.summary.cells} & {cell.key for cell in other.summary.cells}
+    if twice:
+        why = f"both hold the cell {min(twice)}; name the candidates apart when they run: --candidate NAME=URL"
+        raise _refused(one, other, why)
 
 
-def _references(part: _Part) -> list[tuple[object, ...]]:
+def _references(part: Recorded) -> list[tuple[object, ...]]:
     found: list[EndpointSummary] = [end for end in part.summary.endpoints if end.role == "reference"]
     return [tuple(getattr(end, name) for name in _BUILD) for end in found]
 
 
-def _same_prompts(one: _Part, other: _Part) -> None:
-    common = one.asked.keys() & other.asked.keys()
-    differ = sorted(prompt for prompt in common if one.asked[prompt] != other.asked[prompt])
-    if differ:
-        why = f"prompt {differ[0]} (and {len(differ) - 1} more) reads otherwise: another version of specfuzz made it"
-        raise _unlike(one, other, why)
-
-
-def _apart(one: _Part, other: _Part) -> None:
-    twice = {cell.key for cell in one.summary.cells} & {cell.key for cell in other.summary.cells}
-    if twice:
-        raise _unlike(
-            one,
-            other,
-            f"both hold the cell {min(twice)}; name the candidates apart when they run: --candidate NAME=URL",
-        )
-
-
-def _unlike(one: _Part, other: _Part, why: str) -> UsageError:
+def _refused(one: Recorded, other: Recorded, why: str) -> UsageError:
     return UsageError(f"merge: {one.directory} and {other.directory} do not belong in one table: {why}")
 
 

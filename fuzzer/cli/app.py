@@ -196,6 +196,22 @@ def merge(
     raise typer.Exit(merge_and_report(directories, out, as_json=json))
 
 
+@app.command(epilog="Exit status: 0 not worse, 1 worse, 2 usage.", short_help="Compare two runs of one plan.")
+def compare(
+    old: Annotated[Path, typer.Argument(help="The run before, reports/RUN-ID.")],
+    new: Annotated[Path, typer.Argument(help="The run after.")],
+    json: Json = False,
+) -> None:
+    """Compare two runs of one plan, on two days or two builds: what got worse or better, on the same prompts.
+
+    Worse is a significant rise of failures (exact McNemar, Holm over cells, p < 0.01) or a new certain finding. Runs
+    that asked other prompts, or another model, are refused.
+    """
+    from fuzzer.cli.running import compare_and_report
+
+    raise typer.Exit(compare_and_report(old, new, as_json=json))
+
+
 @app.command(short_help="Show a run's verdict.")
 def report(directory: Directory, json: Json = False) -> None:
     """Show a run's verdict and write report.md and junit.xml from its summary.json."""

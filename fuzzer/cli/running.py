@@ -11,12 +11,14 @@ from pathlib import Path
 
 import typer
 
+from fuzzer.compare import compare
 from fuzzer.estimate import describe
 from fuzzer.events import Event, Listener
 from fuzzer.merge import merge
 from fuzzer.options import header_table
 from fuzzer.plan import Plan
 from fuzzer.prompts.pool import PromptPool
+from fuzzer.report.compared import show as show_comparison
 from fuzzer.report.console import Console, open_screen, render
 from fuzzer.report.files import ReportFiles, load_summary, summary_json, write_reports
 from fuzzer.run import Run, resume, run_gate
@@ -51,6 +53,17 @@ def merge_and_report(directories: Sequence[Path], out: Path, *, as_json: bool) -
     write_reports(directory, summary)
     _print(summary, directory, as_json=as_json)
     return summary.exit_status
+
+
+def compare_and_report(old: Path, new: Path, *, as_json: bool) -> int:
+    """Compare two runs and print; returns the exit status."""
+    compared = compare(old, new)
+    with _output():
+        if as_json:
+            sys.stdout.write(compared.model_dump_json(indent=2) + "\n")
+        else:
+            show_comparison(compared, open_screen())
+    return compared.exit_status
 
 
 def show(directory: Path, *, as_json: bool) -> None:
