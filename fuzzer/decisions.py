@@ -29,12 +29,16 @@ BREAKING_KINDS = ("bleed", "corruption", "self-consistency")
 
 
 def sprt(plan: Plan) -> Sprt:
-    """The sequential test of one gated cell: p0 is a tenth of p1, alpha is split over the gated cells."""
-    policy = plan.policy
+    """The sequential test of one gated cell of a plan."""
+    return sequential_test(plan.policy, len(plan.gated))
+
+
+def sequential_test(policy: Policy, cells: int) -> Sprt:
+    """The sequential test of one of so many gated cells: p0 is a tenth of p1, alpha is split over the cells."""
     return Sprt(
         p0=policy.max_wrong_rate / 10,
         p1=policy.max_wrong_rate,
-        alpha=policy.alpha / max(len(plan.gated), 1),
+        alpha=policy.alpha / max(cells, 1),
         beta=1 - policy.confidence,
     )
 

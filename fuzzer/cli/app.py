@@ -9,6 +9,7 @@ import typer
 
 from fuzzer.cli import demo as demo_command
 from fuzzer.cli import inspect as inspect_command
+from fuzzer.cli import plan as plan_command
 from fuzzer.cli import servers
 from fuzzer.cli.listing import families, faults, oracles, schedules
 
@@ -221,6 +222,7 @@ def report(directory: Directory, json: Json = False) -> None:
 
 
 app.command("demo", epilog=EXITS, short_help="Gate an embedded pair of servers.")(demo_command.demo)
+app.command("plan", short_help="Sample sizes and time, before anything runs.")(plan_command.plan)
 app.command("inspect", short_help="Read the lm_head's precision from a checkpoint.")(inspect_command.inspect)
 app.command("serve-sim", short_help="Serve the simulated engine.")(servers.serve_sim)
 app.command("gateway", short_help="Plant a fault before a real engine.")(servers.gateway)
