@@ -18,6 +18,7 @@ from typing import TextIO
 
 import anyio
 
+from fuzzer import examples
 from fuzzer.calibrate import Calibrator
 from fuzzer.cells import CandidateRun
 from fuzzer.decisions import settled
@@ -26,9 +27,9 @@ from fuzzer.estimate import describe, estimate, trim
 from fuzzer.events import CellDecided, Event, FindingSeen, Listener, PreflightDone, RunFinished, RunStarted
 from fuzzer.finding import Finding
 from fuzzer.history.journal import Journal, read_history
-from fuzzer.history.records import AnyRecord, Arm, Opened, Prompt, Resumed
+from fuzzer.history.records import AnyRecord, Arm, Opened, Resumed
 from fuzzer.judge import Judge
-from fuzzer.manifest import FINDINGS, FUZZ, HISTORY, Manifest, new_manifest, read_manifest, write_manifest
+from fuzzer.manifest import FINDINGS, HISTORY, Manifest, new_manifest, read_manifest, write_manifest
 from fuzzer.plan import Cell, Endpoint, Plan
 from fuzzer.preflight import End, Probes, changed_ends, compare_ends, probe, report
 from fuzzer.prompts.pool import PromptPool
@@ -70,7 +71,7 @@ async def gate(
     server never raise: they are in the summary, which also holds the exit status. Raises UsageError for a plan that
     cannot be carried out, such as an unknown family.
     """
-    drawn = _drawn(plan)
+    drawn = examples.drawn(plan)
     pool = PromptPool.of(plan, drawn)
     for arm, endpoint in _endpoints(plan):
         key_of(endpoint, arm)  # a missing key is a mistake to tell of before anything is made
@@ -84,7 +85,7 @@ async def gate(
     except OSError as error:
         raise UsageError(f"--out: cannot make {directory}: {error.strerror}") from None
     write_manifest(directory, manifest)
-    _save_drawn(directory, drawn)
+    examples.keep(directory, drawn)
     return await _run(manifest, directory, pool, listeners, resumed=False)
 
 
@@ -99,7 +100,7 @@ def resume(directory: Path, *, headers: Mapping[str, str] | None = None, listene
     manifest.stopped = ()
     manifest.notes = {}
     manifest.not_run = {}
-    pool = PromptPool.of(manifest.plan, _load_drawn(directory, manifest.plan))
+    pool = PromptPool.of(manifest.plan, examples.kept(directory, manifest.plan))
     for name, digest in pool.digests.items():
         if manifest.corpora.get(name, digest) != digest:
             raise UsageError(f"--corpus {name}: it is not what it was when the run began; start a new run")
@@ -133,6 +134,7 @@ async def _run(
         finally:
             session.close()
         summary = summarise(manifest, session.judge)
+    examples.keep_interesting(directory, manifest.plan)
     emit(RunFinished(summary))
     return Run(summary, directory)
 
@@ -332,30 +334,6 @@ class _Session:
 
 
 _NEGOTIATION = 2_000_000  # the filler that asks which parameters an engine takes
-
-
-def _drawn(plan: Plan) -> tuple[Prompt, ...]:
-    if not plan.fuzz:
-        return ()
-    from fuzzer.prompts import fuzz
-
-    return fuzz.draw(plan.seed, plan.fuzz, plan.families)
-
-
-def _save_drawn(directory: Path, drawn: Sequence[Prompt]) -> None:
-    """Keep the prompts that were drawn: another version of Hypothesis would draw others when the run is resumed."""
-    if drawn:
-        from fuzzer.prompts import fuzz
-
-        fuzz.save(directory / FUZZ, drawn)
-
-
-def _load_drawn(directory: Path, plan: Plan) -> tuple[Prompt, ...]:
-    if not plan.fuzz:
-        return ()
-    from fuzzer.prompts import fuzz
-
-    return fuzz.load(directory / FUZZ)
 
 
 def _mistake(error: BaseException) -> SpecfuzzError:

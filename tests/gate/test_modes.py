@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from fuzzer.finding import Finding
 from fuzzer.history.journal import read_history
 from fuzzer.history.records import Prompt, Sent
-from fuzzer.manifest import HISTORY
+from fuzzer.manifest import FINDINGS, FUZZ, HISTORY
 from fuzzer.plan import Endpoint, Plan, Policy, Sampling
+from fuzzer.prompts import fuzz
 from fuzzer.run import Run, gate
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.process import SimServer
@@ -79,3 +81,15 @@ async def test_the_same_seed_and_plan_send_the_same_prompts_in_the_same_schedule
     first, second = [told(await run(tmp_path / name)) for name in ("a", "b")]
     assert sorted(first[0]) == sorted(second[0])
     assert first[1] == second[1]
+
+
+async def test_examples_at_the_edges_come_first_and_those_with_findings_are_kept(tmp_path: Path) -> None:
+    ended = await run(tmp_path, {"fuzz": 30, "policy": Policy(requests=48, control_requests=8, max_wrong_rate=0.12)})
+    assert ended.summary.exit_status in (0, 3), ended.summary.reasons  # some are too odd for the model: not judged
+    drawn = fuzz.load(ended.directory / FUZZ)
+    assert len(drawn) == 30
+    asked = {record.id: record for record in read_history(ended.directory / HISTORY) if isinstance(record, Prompt)}
+    assert asked["p000000"].messages == drawn[0].messages
+    named = {Finding.model_validate_json(line).prompt for line in (ended.directory / FINDINGS).read_text().splitlines()}
+    kept = fuzz.load(ended.directory / fuzz.EXAMPLES)
+    assert {f"p{prompt.id[1:]}" for prompt in kept} == named & {f"p{prompt.id[1:]}" for prompt in drawn}
