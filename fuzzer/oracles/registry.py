@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fuzzer.finding import Finding, Kind
-from fuzzer.oracles import bleed, corruption, divergence, health, selfcheck, service, wrong
+from fuzzer.oracles import bleed, corruption, divergence, health, repeat, selfcheck, service, wrong
 from fuzzer.oracles.context import Batch, Context
 
 
@@ -27,10 +27,15 @@ class Oracle:
     judge: Judgement
 
 
+def _divergence(batch: Batch, context: Context) -> Iterator[Finding]:
+    yield from divergence.judge(batch, context)
+    yield from repeat.judge(batch, context)
+
+
 _ALL = (
     Oracle("bleed", "content of another request: canaries, item names, answers; says whose and when", bleed.judge),
     Oracle("wrong-answer", "a measured reply that fails its own prompt's check", wrong.judge),
-    Oracle("divergence", "greedy outputs that part where rounding cannot explain it", divergence.judge),
+    Oracle("divergence", "greedy outputs that part where rounding cannot explain it, or from run to run", _divergence),
     Oracle("self-consistency", "tokens, log-probabilities, usage and finish reason that disagree", selfcheck.judge),
     Oracle("corruption", "special tokens, broken encoding, loops, foreign scripts, in every channel", corruption.judge),
     Oracle("service", "errors, time-outs, hangs and protocol faults", service.judge),
