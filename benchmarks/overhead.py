@@ -25,7 +25,7 @@ from fuzzer.sim.config import SimConfig
 from fuzzer.sim.process import SimServer
 from fuzzer.traffic.driver import Driver, Line, Prompts, StageSpec
 from fuzzer.traffic.memo import Memo
-from fuzzer.traffic.schedules import releases
+from fuzzer.traffic.loops import closed_loop
 from fuzzer.wire.client import Client
 from fuzzer.wire.dialects import dialect_for
 from fuzzer.wire.params import Params
@@ -64,7 +64,7 @@ async def whole(client: Client, plan: Plan, pool: PromptPool, ids: list[str], co
         line = Line("candidate", client)
         for block, start in enumerate(range(0, len(ids), BLOCK)):
             batch = ids[start : start + BLOCK]
-            shape = releases("closed-loop", batch, concurrency)
+            shape = (closed_loop(concurrency, batch),)
             await driver.drive(StageSpec(cell.key, "candidate", "measure", block, concurrency, shape), line)
             record(Block(cell=cell.key, block=block, judged_prompts=tuple(batch)))
     return sent["done"]

@@ -21,7 +21,7 @@ from fuzzer.plan import Endpoint, Plan
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.recall import Recall
 from fuzzer.traffic.driver import Driver, Line, StageSpec
-from fuzzer.traffic.schedules import Release
+from fuzzer.traffic.loops import closed_loop
 
 CHUNK = 16  # prompts tried alone before the choice of the next ones is thought over
 BARREN = 4  # calibration blocks in a row that keep nothing end the search
@@ -158,7 +158,7 @@ class Calibrator:
             pass_index=pass_index,
             part=part,
             concurrency=concurrency,
-            releases=(Release(concurrency, tuple(prompts), keep_full=True),),
+            releases=(closed_loop(concurrency, prompts),),
             logprobs=True,
         )
         if pass_index == ALONE and (arm == "reference" or "reference" not in self.lines):

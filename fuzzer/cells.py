@@ -6,19 +6,24 @@ way again; blocks already closed in the history are skipped.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal
 
 from fuzzer.calibrate import Calibrator, Exhausted
 from fuzzer.decisions import cap, settled, wanted
 from fuzzer.events import BlockJudged, Event
 from fuzzer.history.records import AnyRecord, Arm, Block
+from fuzzer.history.schedule import Release
 from fuzzer.judge import Judge
-from fuzzer.plan import Cell, Endpoint, Plan, block_size
+from fuzzer.plan import Cell, Endpoint, Plan
+from fuzzer.shapes import SHAPES, block_size, prompts_in_block
 from fuzzer.summary import Reason
 from fuzzer.traffic.driver import Driver, Line, StageSpec
-from fuzzer.traffic.schedules import prompts_in_block, releases
+from fuzzer.traffic.schedules import releases
+from fuzzer.traffic.setting import Setting, Traits
 
 ENDLESS = 3  # times the judged answers that a cell may take: so many prompts without them end it
 
@@ -89,6 +94,7 @@ class CandidateRun:
 
     async def _measure(self, cell: Cell, prompts: Sequence[str]) -> None:
         block = self.judge.cells[cell.key].blocks
+        schedule = self._schedule(cell, block, prompts)
         for arm in self._order(block):
             spec = StageSpec(
                 cell=cell.key,
@@ -96,17 +102,32 @@ class CandidateRun:
                 phase="measure",
                 block=block,
                 concurrency=cell.concurrency,
-                releases=releases(cell.schedule, prompts, cell.concurrency),
+                releases=schedule,
             )
             await self.driver.drive(spec, self.lines[arm])
         self.record(Block(cell=cell.key, block=block, judged_prompts=tuple(prompts)))
 
+    def _schedule(self, cell: Cell, block: int, prompts: Sequence[str]) -> tuple[Release, ...]:
+        """What both arms are sent in this block: as journalled, if an earlier process had begun it."""
+        journalled = self.driver.means.memo.releases(cell.key, block)
+        if journalled is not None:
+            return journalled
+        known = self.driver.means.prompts
+        setting = Setting(
+            concurrency=cell.concurrency,
+            rng=random.Random(f"{self.plan.seed}/{cell.key}/{block}"),
+            neighbour=known.fresh_neighbour,
+            prompt=known.find,
+            traits=reduce(Traits.common, (line.traits for line in self.lines.values())),
+            tokens=self.judge.prompt_tokens,
+            before=self.judge.cells[cell.key].prompts,
+        )
+        return releases(cell.schedule, prompts, setting)
+
     def _need(self, cell: Cell) -> int:
         """Prompts for this block: whole releases, no more than the cell still lacks."""
         tally = self.judge.cells[cell.key]
-        lacks = cap(self.plan, cell) - tally.n
-        if cell.schedule == "replicas":
-            lacks *= cell.concurrency
+        lacks = (cap(self.plan, cell) - tally.n) * SHAPES[cell.schedule].copies(cell.concurrency)
         full = block_size(cell.concurrency, cell.schedule)
         size = full if lacks >= full else block_size(cell.concurrency, cell.schedule, lacks)
         return prompts_in_block(cell.schedule, size, cell.concurrency)

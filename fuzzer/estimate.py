@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fuzzer.decisions import cap, wanted
-from fuzzer.plan import BLOCK_FLOOR, PROBE_COUNT, Cell, Plan, block_size
+from fuzzer.plan import PROBE_COUNT, Cell, Plan
+from fuzzer.shapes import BLOCK_FLOOR, SHAPES, block_size
 from fuzzer.stats import requests_needed
 
 KEPT_SHARE = 0.8  # of the prompts tried, calibration usually keeps about so many
@@ -28,15 +29,16 @@ def estimate(plan: Plan, seconds_per_request: float | None = None) -> Estimate:
     calibrated: dict[tuple[str, int], int] = {}
     for cell in plan.cells():
         sent = _sent(plan, cell)
-        prompts = sent // cell.concurrency if cell.schedule == "replicas" else sent
+        shape = SHAPES[cell.schedule]
+        prompts = sent // shape.copies(cell.concurrency)
         level = _level(plan, cell)
         fresh = max(prompts - calibrated.get((cell.candidate, level), 0), 0)
         calibrated[cell.candidate, level] = max(prompts, calibrated.get((cell.candidate, level), 0))
         alone = round(fresh / KEPT_SHARE) + fresh * (arms - 1)
         filler = (level - 1) * -(-fresh // BLOCK_FLOOR)
         batched = (fresh + filler) * 2 * arms if plan.references else fresh
-        drained = (cell.concurrency - 1) * -(-sent // BLOCK_FLOOR) if cell.schedule == "closed-loop" else 0
-        measured = (sent + drained) * arms
+        drained = (cell.concurrency - 1) * -(-sent // BLOCK_FLOOR) if shape.steady else 0
+        measured = (round(sent * shape.load) + drained) * arms
         seconds = None
         if seconds_per_request is not None:
             seconds = seconds_per_request * (alone + batched / level + measured / cell.concurrency)
@@ -81,8 +83,8 @@ def describe(plan: Plan, seconds_per_request: float | None) -> str:
 
 
 def _sent(plan: Plan, cell: Cell) -> int:
-    """Measured requests an arm of a clean cell; the unit of replicas is a round of them."""
-    size = wanted(plan, cell) * (cell.concurrency if cell.schedule == "replicas" else 1)
+    """Judged requests an arm of a clean cell; where prompts come in copies, the unit is all copies of one."""
+    size = wanted(plan, cell) * SHAPES[cell.schedule].copies(cell.concurrency)
     if cell.role == "control" or not plan.policy.sequential:
         return size
     block = block_size(cell.concurrency, cell.schedule)

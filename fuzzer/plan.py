@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterator
 from datetime import date
 from typing import Annotated, Literal
@@ -11,14 +10,14 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from fuzzer.shapes import ScheduleName as ScheduleName
+
 Engine = Literal["auto", "vllm", "sglang", "llamacpp", "mlx", "trtllm", "openai"]
 Thinking = Literal["auto", "on", "off"]
-ScheduleName = Literal["closed-loop", "rounds", "replicas", "burst-solo"]
 Role = Literal["control", "gated"]
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16, 32)
 SEQUENTIAL_CAP = 4  # DESIGN: an open sequential test is cut at four times the clean sample
-BLOCK_FLOOR = 48  # judged prompts per block: 7 blocks of 48 are the 331 that a clean cell needs, with 5 over
 PROBE_COUNT = 12  # prompts that preflight sends to each end, one at a time
 
 
@@ -216,11 +215,3 @@ class Plan(_Model):
     def digest(self) -> str:
         """A short hash of the plan, to tell unlike runs apart."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
-
-
-def block_size(concurrency: int, schedule: ScheduleName, wanted: int | None = None) -> int:
-    """Judged prompts in one block: whole releases of the schedule, at least ``wanted`` (default 48)."""
-    release = concurrency + 1 if schedule == "burst-solo" else concurrency
-    if schedule == "closed-loop":
-        return max(wanted or BLOCK_FLOOR, 1) if wanted else max(BLOCK_FLOOR, 2 * concurrency)
-    return math.ceil((wanted or BLOCK_FLOOR) / release) * release

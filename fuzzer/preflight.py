@@ -14,7 +14,7 @@ from fuzzer.prompts.pool import PromptPool
 from fuzzer.summary import EndpointSummary, Preflight, Reason, ReasonCode
 from fuzzer.traffic.driver import Driver, Line, StageSpec
 from fuzzer.traffic.memo import PROBES
-from fuzzer.traffic.schedules import Release
+from fuzzer.traffic.loops import barrier, closed_loop
 from fuzzer.wire.client import Client
 from fuzzer.wire.compare import compare
 from fuzzer.wire.identify import Identity
@@ -123,7 +123,7 @@ async def probe(
             phase="preflight",
             block=attempt,
             concurrency=1,
-            releases=(Release(1, prompts, keep_full=True),),
+            releases=(closed_loop(1, prompts),),
         )
         got = await driver.drive(spec, end.line)
         probes[end.arm, end.endpoint.name] = got
@@ -137,7 +137,7 @@ async def probe(
             phase="warmup",
             block=attempt,
             concurrency=width,
-            releases=(Release(width, warm),),
+            releases=(barrier(width, warm),),
             max_tokens=WARMUP_TOKENS,
         )
         await driver.drive(spec, end.line)

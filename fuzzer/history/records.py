@@ -11,12 +11,20 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from fuzzer.history.messages import PLAIN as PLAIN
+from fuzzer.history.messages import Message as Message
+from fuzzer.history.messages import Record as Record
+from fuzzer.history.messages import Tool as Tool
+from fuzzer.history.messages import ToolCall as ToolCall
+from fuzzer.history.messages import Wants as Wants
+from fuzzer.history.schedule import AS_PLANNED, NO_DEVIATIONS, CacheTag, Deviations, Overrides, Scheduled
+
 HISTORY_VERSION = 1
 
 Arm = Literal["candidate", "reference"]
 Channel = Literal["system", "history", "user"]
 Level = Literal["easy", "medium", "hard"]
-Phase = Literal["preflight", "warmup", "calibration", "measure", "filler"]
+Phase = Literal["preflight", "warmup", "calibration", "measure", "filler", "neighbour"]
 CacheClass = Literal["warm", "cold"]
 
 Outcome = Literal[
@@ -39,55 +47,8 @@ Outcome = Literal[
     "too-large",  # a body, line or nesting beyond the bounds
     "truncated-stream",  # the stream ended without finish_reason and without [DONE]
     "disconnect",  # the connection broke in mid-reply
+    "cancelled",  # a neighbour that this program broke off, as its schedule says
 ]
-
-
-class Record(BaseModel):
-    """Base of all records: immutable, strict about unknown fields, and able to keep an engine's NaN or infinity."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
-
-
-class ToolCall(Record):
-    """One call of a function, in a history or in a reply. ``arguments`` is the JSON text as it came, whatever it is."""
-
-    name: str
-    arguments: str
-    id: str = ""
-
-
-class Message(Record):
-    """One chat message as it goes over the wire; a "tool" message answers the call of that id."""
-
-    role: Literal["system", "user", "assistant", "tool"]
-    content: str
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_call_id: str = ""
-
-
-class Tool(Record):
-    """A function that the model may call; ``parameters`` is the JSON Schema of its arguments."""
-
-    name: str
-    description: str
-    parameters: dict[str, JsonValue]
-
-
-class Wants(Record):
-    """What a prompt asks of the request beside its messages; whatever is unset is as in every other request.
-
-    ``json_schema`` constrains the answer (structured output). ``tool_choice`` "auto" lets the model decide.
-    ``thinking`` switches thinking for this prompt alone. ``max_tokens`` is this prompt's own output limit.
-    """
-
-    json_schema: dict[str, JsonValue] | None = None
-    tools: tuple[Tool, ...] = ()
-    tool_choice: Literal["auto", "required"] = "auto"
-    thinking: Literal["on", "off"] | None = None
-    max_tokens: int | None = None
-
-
-PLAIN = Wants()
 
 
 class Canary(Record):
@@ -142,6 +103,9 @@ class Sent(Record):
     (None in a closed loop). ``concurrency`` is the in-flight profile at this request's release, ``exposure`` how often
     this endpoint had been sent this prompt before, ``in_flight`` how many were in flight with this one counted.
     ``recalled`` is empty, or the key under which an earlier run sent this request in place of the present one.
+    ``overrides`` is what it asks otherwise than the run does, ``turn`` how many of the prompt's messages were sent
+    (None: all), ``tag`` what the prefix cache should hold of it. ``due_ns`` is the schedule's time where it has one,
+    ``after`` the exchange that its slot had sent before it in the same chain.
     """
 
     type: Literal["sent"] = "sent"
@@ -164,6 +128,16 @@ class Sent(Record):
     sent_ns: int
     in_flight: int
     recalled: str = ""
+    overrides: Overrides = AS_PLANNED
+    turn: int | None = None
+    tag: CacheTag | None = None
+    due_ns: int | None = None
+    after: str = ""
+
+    @property
+    def plain(self) -> bool:
+        """Whether the whole prompt was asked as calibration asks it, so that its right answer is the right one here."""
+        return self.turn is None and not self.overrides.altered
 
 
 class TokenLogprob(Record):
@@ -269,6 +243,7 @@ class Counters(Record):
     running: float | None = None
     waiting: float | None = None
     preemptions: float | None = None
+    pool_usage: float | None = None
 
 
 class Stage(Record):
@@ -276,7 +251,7 @@ class Stage(Record):
 
     ``share_at_n`` is the share of the time (closed loop) or of the releases (barriers) with exactly the profile's
     number in flight, from 0 to 1. ``histogram`` maps an in-flight count to seconds spent at it. ``server_running``
-    holds the sampled numbers of running requests.
+    holds the sampled numbers of running requests, ``pool_usage`` the largest share of the KV pool seen in use (0 to 1).
     """
 
     type: Literal["stage"] = "stage"
@@ -294,6 +269,8 @@ class Stage(Record):
     seconds: float
     histogram: dict[int, float] = Field(default_factory=dict)
     server_running: tuple[float, ...] = ()
+    pool_usage: float | None = None
+    deviations: Deviations = NO_DEVIATIONS
     before: Counters | None = None
     after: Counters | None = None
 
@@ -323,7 +300,7 @@ class Opened(Record):
     at_ns: int
 
 
-AnyRecord = Opened | Prompt | Sent | Done | Recalled | Stage | Block | Resumed
+AnyRecord = Opened | Prompt | Scheduled | Sent | Done | Recalled | Stage | Block | Resumed
 
 
 class Exchange(BaseModel):

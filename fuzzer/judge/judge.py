@@ -47,6 +47,7 @@ class Judge:
         self.groups = Groups()
         self.ability = Ability()
         self.prompts: dict[str, Prompt] = {}
+        self.prompt_tokens: dict[str, int] = {}  # of judged prompts, as the engine counts them
         self.exchanges = 0
         self.lost = 0
         self.resumed = 0
@@ -77,6 +78,7 @@ class Judge:
             self._done(record)
         elif isinstance(record, Recalled):
             self._open.setdefault((record.sent.cell, record.sent.block), {})[record.sent.key] = record.exchange
+            self._measure(record.exchange)
         elif isinstance(record, Stage):
             self._stage(record)
         elif isinstance(record, Block):
@@ -136,7 +138,13 @@ class Judge:
         exchange = Exchange(sent=self._open[key][done.key].sent, done=done)
         self._open[key][done.key] = exchange
         self._overlap.add(exchange)
+        self._measure(exchange)
         self.last_ns = max(self.last_ns, done.received.end_ns)
+
+    def _measure(self, exchange: Exchange) -> None:
+        usage = exchange.received.usage if exchange.received is not None else None
+        if usage is not None and usage.prompt_tokens and exchange.sent.plain and exchange.sent.phase == "calibration":
+            self.prompt_tokens[exchange.sent.prompt] = usage.prompt_tokens
 
     def _lose_open(self, at_ns: int) -> None:
         for key, block in self._where.items():

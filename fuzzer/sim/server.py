@@ -21,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.engine import Engine, Request
 from fuzzer.sim.listening import listen
+from fuzzer.sim.meter import Meter
 from fuzzer.sim.metrics import CONTENT_TYPE, exposition
 from fuzzer.sim.reply import Replies, system_fingerprint
 from fuzzer.sim.request import BadRequestError, ChatRequest, parse_chat
@@ -138,6 +139,7 @@ def _authorise(headers: Headers, config: SimConfig) -> None:
 def build_app(config: SimConfig) -> Starlette:
     """The application with an engine of its own."""
     engine, started = Engine(config), int(time.time())
+    meter = Meter(ChatEndpoint(engine))
 
     async def health(_: HttpRequest) -> Response:
         return Response()
@@ -165,7 +167,8 @@ def build_app(config: SimConfig) -> Starlette:
             Route("/version", version),
             Route("/metrics", metrics),
             Route("/v1/models", models),
-            Route("/v1/chat/completions", ChatEndpoint(engine), methods=["POST"]),
+            Route("/v1/chat/completions", meter, methods=["POST"]),
+            Route("/sim/traffic", meter.show, methods=["GET", "DELETE"]),
         ]
     )
     app.state.engine = engine

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from fuzzer.history.records import AnyRecord, Block, Done, Exchange, Prompt, Recalled, Sent, Stage
+from fuzzer.history.schedule import Release, Scheduled
+from fuzzer.traffic.setting import NEIGHBOURS
 
 PROBES = 1_000_000  # filler from this index on is preflight's and warm-up's
 
@@ -15,12 +17,15 @@ class Memo:
     """Exchanges of the blocks that are still open (closed ones need no memory), and what must not be used again.
 
     ``exposures`` counts (arm, endpoint) x prompt. An exchange without ``done`` is lost: it is returned, never re-sent.
+    ``neighbours`` is the first planned neighbour that no schedule has used.
     """
 
     exchanges: dict[str, Exchange] = field(default_factory=dict)
+    schedules: dict[str, Scheduled] = field(default_factory=dict)
     stages: set[str] = field(default_factory=set)
     prompts: set[str] = field(default_factory=set)
     fillers: int = 0
+    neighbours: int = NEIGHBOURS
     exposures: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
 
     def add(self, record: AnyRecord) -> None:
@@ -29,6 +34,8 @@ class Memo:
             self.prompts.add(record.id)
             if record.id.startswith("f") and int(record.id[1:]) < PROBES:
                 self.fillers = max(self.fillers, int(record.id[1:]) + 1)
+        elif isinstance(record, Scheduled):
+            self._schedule(record)
         elif isinstance(record, Sent):
             self.exchanges[record.key] = Exchange(sent=record, done=None)
             self.exposures.setdefault((record.arm, record.endpoint), Counter())[record.prompt] += 1
@@ -41,11 +48,23 @@ class Memo:
         elif isinstance(record, Block):
             self._forget(record)
 
+    def releases(self, cell: str, block: int) -> tuple[Release, ...] | None:
+        """The schedule of a block that is open: the same on both arms, so whichever was journalled tells."""
+        for scheduled in self.schedules.values():
+            if (scheduled.cell, scheduled.block) == (cell, block):
+                return scheduled.releases
+        return None
+
+    def _schedule(self, scheduled: Scheduled) -> None:
+        self.schedules[scheduled.key] = scheduled
+        for release in scheduled.releases:
+            for send in release.sends:
+                if send.prompt.startswith("f"):
+                    self.neighbours = max(self.neighbours, int(send.prompt[1:]) + 1)
+
     def _forget(self, block: Block) -> None:
-        closed = [
-            key
-            for key, exchange in self.exchanges.items()
-            if exchange.sent.cell == block.cell and exchange.sent.block == block.block
-        ]
-        for key in closed:
+        gone = (block.cell, block.block)
+        for key in [key for key, item in self.exchanges.items() if (item.sent.cell, item.sent.block) == gone]:
             del self.exchanges[key]
+        for key in [key for key, item in self.schedules.items() if (item.cell, item.block) == gone]:
+            del self.schedules[key]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +19,7 @@ from fuzzer.wire.bounds import BadReplyError, Limits, quoted
 from fuzzer.wire.decode import decode, decode_leniently
 from fuzzer.wire.dialects import Dialect
 from fuzzer.wire.metrics import busy_slots, parse_counters
+from fuzzer.wire.pace import Pace, begin
 from fuzzer.wire.params import Params
 from fuzzer.wire.reply import Reply, error_message
 from fuzzer.wire.session import Body, answered, fetch, key_of, open_http
@@ -75,18 +77,26 @@ class Client:
         messages: Sequence[Message],
         params: Params,
         on_first: Callable[[], None] | None = None,
+        pace: Pace | None = None,
     ) -> Received:
         """Sends one request, once, and returns what became of it; raises nothing but cancellation.
 
-        ``on_first`` is called when the first content arrives (never, if none does).
+        ``on_first`` is called when the first content arrives (never, if none does). ``pace`` says when the request
+        leaves, and when it is broken off: that is no failure of the server's, and its outcome is "cancelled".
         """
         reply = Reply(params, on_first)
-        with anyio.move_on_after(self._timeout) as scope:
+        pace = pace or Pace()
+        begin(pace)
+        with anyio.move_on_after(self._timeout) as scope, anyio.CancelScope() as breaking:
+            if pace.cancel_ms is not None:
+                pace.on_written.append(partial(_break_after, breaking, pace.cancel_ms))
             try:
-                await self._exchange(reply, messages, params)
+                await self._exchange(reply, messages, params, pace)
             except BadReplyError as bad:
                 reply.fail(bad)
-        if scope.cancelled_caught:
+        if breaking.cancelled_caught and not reply.done:
+            reply.fail(BadReplyError("cancelled", f"broken off {pace.cancel_ms:g} ms after it was sent"))
+        elif scope.cancelled_caught:
             reply.fail(self._late(reply))
         return self._redacted(reply.received())
 
@@ -101,7 +111,7 @@ class Client:
         fields = {"detail": received.detail, "raw": received.raw}
         return received.model_copy(update={name: text.replace(self._secret, "***") for name, text in fields.items()})
 
-    async def _exchange(self, reply: Reply, messages: Sequence[Message], params: Params) -> None:
+    async def _exchange(self, reply: Reply, messages: Sequence[Message], params: Params, pace: Pace) -> None:
         body = self.dialect.body(self.endpoint.model, messages, params)
         headers = {"content-type": "application/json"}
         if params.request_id:
@@ -112,7 +122,7 @@ class Client:
             if not response.is_success:
                 await self._refusal(reply, response)
             elif _kind(reply, response, params) == "text/event-stream":
-                await self._stream(reply, Body(response, self._limits.body_bytes))
+                await self._stream(reply, Body(response, self._limits.body_bytes), pace.cancel_tokens)
             else:
                 await self._whole(reply, response, params)
 
@@ -159,7 +169,7 @@ class Client:
             raise
         take(value)
 
-    async def _stream(self, reply: Reply, body: Body) -> None:
+    async def _stream(self, reply: Reply, body: Body, cancel_tokens: int | None) -> None:
         splitter = Splitter(self._limits.line_bytes)
         budget = self._limits.chunks
         broken = ""
@@ -177,6 +187,8 @@ class Client:
             if budget < 0:
                 raise BadReplyError("too-large", f"more than {self._limits.chunks} chunks in one stream")
             self._events(reply, events)
+            if cancel_tokens is not None and reply.delivered >= cancel_tokens and not (reply.done or reply.failed):
+                raise BadReplyError("cancelled", f"broken off after {reply.delivered} tokens")
             if not piece:
                 break
         reply.end(broken)
@@ -230,6 +242,10 @@ class Client:
         except BadReplyError:
             return None
         return page.body if page.ok else None
+
+
+def _break_after(scope: anyio.CancelScope, milliseconds: float) -> None:
+    scope.deadline = anyio.current_time() + milliseconds / 1000
 
 
 def _kind(reply: Reply, response: httpx.Response, params: Params) -> str:

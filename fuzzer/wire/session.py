@@ -22,6 +22,7 @@ from fuzzer.errors import UsageError
 from fuzzer.history.records import Arm, Outcome
 from fuzzer.plan import Endpoint
 from fuzzer.wire.bounds import BadReplyError, quoted
+from fuzzer.wire.pace import tracing
 
 _TLS_ALERT = "x15\\x03"
 
@@ -44,7 +45,11 @@ def open_http(endpoint: Endpoint, *, connect: float, read: float | None, role: A
 def _session(context: ssl.SSLContext | bool) -> aiohttp.ClientSession:
     connector = aiohttp.TCPConnector(limit=0, ssl=context, force_close=True)
     return aiohttp.ClientSession(
-        connector=connector, cookie_jar=aiohttp.DummyCookieJar(), response_class=_Response, trust_env=False
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        response_class=_Response,
+        trust_env=False,
+        trace_configs=[tracing()],
     )
 
 

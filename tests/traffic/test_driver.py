@@ -1,159 +1,191 @@
-"""The driver on a real server: exactly N in flight, all of it recorded, nothing sent twice."""
+"""The driver on a real server: exactly N in flight, all of it recorded, nothing sent twice, nothing left behind."""
 
 from __future__ import annotations
-
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import anyio
 import pytest
 
-from fuzzer.events import Event
-from fuzzer.history.records import AnyRecord, Arm, Done, Message, Phase, Prompt, Sent, Stage
-from fuzzer.plan import Endpoint, Sampling, ScheduleName
+from fuzzer.history.records import Done, Prompt, Sent
+from fuzzer.history.schedule import Overrides, Release, Scheduled, Send
 from fuzzer.sim.config import SimConfig
-from fuzzer.sim.process import SimServer
-from fuzzer.traffic.driver import Driver, Line, Prompts, StageSpec
+from fuzzer.traffic.loops import barrier, closed_loop
 from fuzzer.traffic.memo import Memo
-from fuzzer.traffic.schedules import releases
-from fuzzer.wire.client import Client
-from fuzzer.wire.dialects import dialect_for
+from tests.traffic.bench import bench, block, ids
 
 pytestmark = pytest.mark.anyio
 
-
-def _prompt(prompt_id: str) -> Prompt:
-    text = f"What is the code word? The code word is {prompt_id.upper()}."
-    return Prompt(
-        id=prompt_id, family="code-word", level="easy", messages=(Message(role="user", content=text),), answer=prompt_id
-    )
+LONG = Overrides(max_tokens=400)
 
 
-class Bench:
-    """A driver on one endpoint, and all that it recorded."""
-
-    def __init__(self, client: Client, memo: Memo, sampling: Sampling) -> None:
-        self.records: list[AnyRecord] = []
-        self.events: list[Event] = []
-        self.line = Line("candidate", client)
-        self.driver = Driver(
-            record=self.records.append,
-            emit=self.events.append,
-            memo=memo,
-            prompts=Prompts(_prompt, lambda index: _prompt(f"f{index:06d}"), memo),
-            sampling=sampling,
-        )
-
-    @property
-    def sent(self) -> list[Sent]:
-        return [record for record in self.records if isinstance(record, Sent)]
-
-    @property
-    def done(self) -> list[Done]:
-        return [record for record in self.records if isinstance(record, Done)]
-
-    @property
-    def stage(self) -> Stage:
-        return next(record for record in self.records if isinstance(record, Stage))
-
-
-@asynccontextmanager
-async def bench(config: SimConfig | None = None, memo: Memo | None = None) -> AsyncIterator[Bench]:
-    async with SimServer(config or SimConfig()) as server:
-        endpoint = Endpoint(name="candidate", url=server.url, model="sim-model")
-        async with Client(endpoint, dialect_for("vllm"), timeout=30) as client:
-            yield Bench(client, memo or Memo(), Sampling(max_tokens=32))
-
-
-def spec(
-    schedule: ScheduleName, count: int, concurrency: int, *, phase: Phase = "measure", arm: Arm = "candidate"
-) -> StageSpec:
-    prompts = [f"p{index:06d}" for index in range(count)]
-    return StageSpec("cell", arm, phase, 0, concurrency, releases(schedule, prompts, concurrency))
+def neighbour(number: int, **more: object) -> Send:
+    return Send.model_validate({"prompt": f"f{1_200_000 + number}", "role": "neighbour", **more})
 
 
 async def test_a_closed_loop_holds_exactly_n_to_the_last_measured_end() -> None:
     async with bench() as b:
-        exchanges = await b.driver.drive(spec("closed-loop", 24, 6), b.line)
+        exchanges = await b.drive([closed_loop(6, ids(24))], 6)
+        seen = await b.seen()
     assert [exchange.sent.index for exchange in exchanges] == list(range(24))
     assert all(exchange.ok for exchange in exchanges)
     assert b.stage.share_at_n >= 0.99
     assert (b.stage.min_in_flight, b.stage.max_in_flight) == (6, 6)
-    fillers = [sent for sent in b.sent if sent.phase == "filler"]
+    assert seen.most == 6
+    fillers = b.role("filler")
     assert len(fillers) >= 5
     assert not {sent.prompt for sent in fillers} & {exchange.sent.prompt for exchange in exchanges}
 
 
 async def test_one_at_a_time_sends_every_prompt_and_no_filler() -> None:
     async with bench() as b:
-        exchanges = await b.driver.drive(spec("closed-loop", 5, 1), b.line)
+        exchanges = await b.drive([closed_loop(1, ids(5))], 1)
     assert [exchange.sent.index for exchange in exchanges] == list(range(5))
     assert len(b.sent) == 5
     assert b.stage.share_at_n >= 0.99
 
 
-async def test_every_request_is_recorded_as_sent_before_it_is_done() -> None:
+async def test_the_schedule_is_journalled_before_anything_is_sent_and_requests_before_they_end() -> None:
     async with bench() as b:
-        await b.driver.drive(spec("rounds", 8, 4), b.line)
+        await b.drive([barrier(4, ids(4)), barrier(4, ids(8)[4:])], 4)
+    kinds = [type(record) for record in b.records]
+    assert kinds.index(Scheduled) < kinds.index(Sent)
     order = [(type(record).__name__, record.key) for record in b.records if isinstance(record, Sent | Done)]
     for name, key in order:
         if name == "Done":
             assert order.index(("Sent", key)) < order.index(("Done", key))
-    assert {sent.key for sent in b.sent} == {done.key for done in b.done}
+    assert {sent.key for sent in b.sent} == set(b.done)
 
 
 async def test_a_barrier_drains_before_the_next_release() -> None:
     async with bench() as b:
-        exchanges = await b.driver.drive(spec("rounds", 8, 4), b.line)
+        exchanges = await b.drive(block("rounds", 8, 4), 4)
     ends = [exchange.done.received.end_ns for exchange in exchanges[:4] if exchange.done]
     assert max(ends) <= min(exchange.sent.sent_ns for exchange in exchanges[4:])
     assert {exchange.sent.round for exchange in exchanges} == {0, 1}
     assert all(exchange.sent.in_flight == 4 for exchange in exchanges)
 
 
-async def test_a_lone_probe_is_alone() -> None:
+async def test_a_release_of_less_than_n_is_filled_up() -> None:
     async with bench() as b:
-        exchanges = await b.driver.drive(spec("burst-solo", 10, 4), b.line)
-    probes = [exchange for exchange in exchanges if exchange.sent.concurrency == 1]
-    assert [exchange.sent.index for exchange in probes] == [4, 9]
-    assert all(exchange.done and exchange.done.max_in_flight == 1 for exchange in probes)
+        exchanges = await b.drive([barrier(4, ids(2))], 4)
+    assert [exchange.sent.in_flight for exchange in exchanges] == [4, 4]
+    assert len(b.role("filler")) == 2
+    assert b.stage.share_at_n == 1.0
+
+
+async def test_follow_ups_go_one_after_another_on_their_slot() -> None:
+    chain = (neighbour(0), neighbour(1, at_ms=20), Send(prompt="p000000"))
+    async with bench() as b:
+        judged, _ = await b.drive([Release(width=2, chains=(chain, (Send(prompt="p000001"),)))], 2)
+    first, second = b.role("neighbour")
+    ended = b.done[first.key].received.end_ns
+    assert second.after == first.key
+    assert judged.sent.after == second.key
+    assert second.due_ns is not None
+    assert ended < second.due_ns <= second.sent_ns
+    assert b.done[second.key].received.end_ns <= judged.sent.sent_ns
+
+
+async def test_a_cancelled_neighbours_connection_is_closed_and_its_slot_goes_on() -> None:
+    chains = (
+        (neighbour(0, cancel_tokens=3, overrides=LONG), neighbour(0, overrides=LONG)),
+        (neighbour(1, cancel_ms=5.0, overrides=LONG),),
+        (Send(prompt="p000000"),),
+    )
+    async with bench(SimConfig(step_seconds=0.02)) as b:
+        await b.drive([Release(width=3, chains=chains)], 3)
+        seen = await b.seen()
+    cancelled = [key for key, done in b.done.items() if done.received.outcome == "cancelled"]
+    endings = {request.id: request.ending for request in seen.requests}
+    assert sorted(cancelled) == [b.scheduled.key + place for place in ("/0", "/2")]
+    assert [endings[key] for key in cancelled] == ["gone", "gone"]
+    assert all(endings[sent.key] == "whole" for sent in b.sent if sent.key not in cancelled)
+    by_tokens = b.done[b.scheduled.key + "/0"].received
+    assert by_tokens.parts >= 1
+    assert len(by_tokens.token_ids or ()) < 400
+    assert b.stage.deviations.cancelled == 2
+    assert b.stage.deviations.still_running == 0
+    assert seen.most <= 3
+
+
+async def test_a_cancel_that_comes_too_late_is_recorded() -> None:
+    chains = ((neighbour(0, cancel_tokens=500),), (Send(prompt="p000000"),))
+    async with bench() as b:
+        await b.drive([Release(width=2, chains=chains)], 2)
+    assert b.stage.deviations.late_cancels == 1
+    assert b.stage.deviations.cancelled == 0
+
+
+async def test_neighbours_that_are_no_longer_needed_are_not_sent() -> None:
+    plenty = tuple(neighbour(number) for number in range(60))
+    async with bench() as b:
+        await b.drive([Release(width=2, chains=(plenty, (Send(prompt="p000000"),)), keep_full=True)], 2)
+    assert b.stage.deviations.unsent > 40
+    assert len(b.role("neighbour")) + b.stage.deviations.unsent == 60
+
+
+async def test_neighbours_that_run_out_are_replaced_and_it_is_recorded() -> None:
+    victims = tuple((Send(prompt=prompt),) for prompt in ids(8))
+    async with bench() as b:
+        await b.drive([Release(width=2, chains=((neighbour(0),), *victims), keep_full=True)], 2)
+    assert b.stage.deviations.early_ends == 1
+    assert b.stage.share_at_n >= 0.99
 
 
 async def test_what_the_memo_holds_is_not_sent_again_and_the_lost_stay_lost() -> None:
     async with bench() as b:
-        await b.driver.drive(spec("closed-loop", 6, 2), b.line)
+        await b.drive([closed_loop(2, ids(6))], 2)
         first = b.records
     keys = [f"cell#0/measure0/candidate/{index}" for index in range(6)]
     memo = Memo()
     for record in first:
-        if isinstance(record, Prompt | Sent) or (isinstance(record, Done) and record.key in keys[:3]):
+        if isinstance(record, Prompt | Sent | Scheduled) or (isinstance(record, Done) and record.key in keys[:3]):
             if isinstance(record, Sent) and record.key in keys[4:]:
                 continue
             memo.add(record)
     async with bench(memo=memo) as b:
-        exchanges = await b.driver.drive(spec("closed-loop", 6, 2), b.line)
+        exchanges = await b.drive([closed_loop(2, ids(6))], 2)
     again = {sent.key for sent in b.sent}
     assert again & set(keys) == set(keys[4:])
     assert [exchange.done is not None for exchange in exchanges] == [True, True, True, False, True, True]
+    assert not any(isinstance(record, Scheduled) for record in b.records)
+
+
+async def test_a_half_done_chain_is_completed_where_it_stopped() -> None:
+    chains = ((neighbour(0), neighbour(1), Send(prompt="p000000")), (Send(prompt="p000001"),))
+    async with bench() as b:
+        await b.drive([Release(width=2, chains=chains)], 2)
+        first = b.records
+    memo = Memo()
+    for record in first:
+        key = record.key if isinstance(record, Sent | Done) else ""
+        if isinstance(record, Prompt | Scheduled) or key.endswith(("/0", "/3")):
+            memo.add(record)
+    async with bench(memo=memo) as b:
+        exchanges = await b.drive([], 2)  # the journalled schedule stands, whatever would be built today
+    sent = [sent.key.rpartition("/")[2] for sent in b.sent if sent.phase != "filler"]
+    assert sent == ["1", "2"]
+    assert [exchange.sent.index for exchange in exchanges] == [2, 3]
+    assert b.sent[0].in_flight == 2
 
 
 async def test_cancellation_leaves_those_in_flight_sent_and_not_done() -> None:
-    async with bench(SimConfig(faults={"hang": 1.0})) as b, anyio.create_task_group() as tasks:
-
-        async def drive() -> None:
-            await b.driver.drive(spec("closed-loop", 6, 3), b.line)
-
-        tasks.start_soon(drive)
-        while len(b.sent) < 3:
-            await anyio.lowlevel.checkpoint()
-        tasks.cancel_scope.cancel()
+    async with bench(SimConfig(faults={"hang": 1.0})) as b:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(b.drive, [closed_loop(3, ids(6))], 3)
+            while len(b.sent) < 3:
+                await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+        seen = await b.seen()
+        while any(request.ending is None for request in seen.requests):
+            seen = await b.seen()
     assert len(b.sent) == 3
-    assert b.done == []
+    assert not b.done
+    assert {request.ending for request in seen.requests} <= {"gone"}
 
 
 async def test_exposure_counts_how_often_the_endpoint_was_sent_a_prompt() -> None:
     async with bench() as b:
-        await b.driver.drive(spec("replicas", 2, 3), b.line)
+        await b.drive(block("replicas", 2, 3), 3)
     assert sorted((sent.prompt, sent.exposure) for sent in b.sent) == [
         (f"p{prompt:06d}", exposure) for prompt in range(2) for exposure in range(3)
     ]

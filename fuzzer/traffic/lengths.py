@@ -1,0 +1,69 @@
+"""Unequal lengths: long prefills among short decodes, long requests before pairs of short ones, a full KV pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fuzzer.history.schedule import Overrides, Release, Send
+from fuzzer.traffic.loops import groups
+from fuzzer.traffic.mixture import Chain, among, neighbour_slots
+from fuzzer.traffic.setting import Setting
+
+STAGGER_MS = 25.0
+LONG_WORDS = 2_000  # of padding, at most: more only costs time
+ROOM = 512  # tokens of a context that are left for the prompt itself and for its answer
+OVERFILL = 1.25  # of the pool that is asked for, so that it is full whatever else it holds
+GROWTH = 192  # tokens that a request in the pool goes on to generate
+
+
+def mixed_lengths(prompts: Sequence[str], setting: Setting) -> Iterator[Release]:
+    """Victims decode while neighbours join: long prompts with short replies, in turn with requests of random length."""
+    longest = min(LONG_WORDS, max(setting.context // 2 - ROOM, 64))
+
+    def neighbours(slot: int, turn: int) -> Chain:
+        rng = setting.rng
+        if (slot + turn) % 2:
+            pad, limit = rng.randint(longest // 2, longest), rng.randint(2, 16)
+        else:
+            pad, limit = rng.randint(1, 256), rng.randint(8, 192)
+        return (_padded(setting, min(pad, longest), limit),)
+
+    yield among([(Send(prompt=prompt),) for prompt in prompts], neighbours, setting, stagger_ms=STAGGER_MS)
+
+
+def long_pairs(prompts: Sequence[str], setting: Setting) -> Iterator[Release]:
+    """On every slot a long request, and after it one victim twice: the first may differ from the second, or both fail.
+
+    Where the engine has slots to pin requests to, each chain stays on one of its own.
+    """
+    words = min(LONG_WORDS // 4, max(setting.context // 4, 64))
+    for group in groups(prompts, setting.concurrency):
+        chains: list[Chain] = []
+        for slot, prompt in enumerate(group):
+            pinned = Overrides(slot=slot if setting.traits.pins else None)
+            long = _padded(setting, words, GROWTH, ignore_eos=True)
+            first = long.model_copy(update={"overrides": long.overrides.model_copy(update={"slot": pinned.slot})})
+            pair = Send(prompt=prompt, overrides=pinned)
+            chains.append((first, pair, pair))
+        yield Release(width=setting.concurrency, chains=tuple(chains))
+
+
+def pool_pressure(prompts: Sequence[str], setting: Setting) -> Iterator[Release]:
+    """Neighbours whose contexts fill the engine's KV pool and grow in it, while victims pass through what is left.
+
+    The size of the pool is the engine's word, or a stated guess where it gives none; what was reached is recorded.
+    """
+    slots = neighbour_slots(setting.concurrency)
+    share = round(OVERFILL * setting.pool / slots) - GROWTH
+    words = max(min(share, setting.context - GROWTH - ROOM), 16)
+
+    def neighbours(_: int, __: int) -> Chain:
+        return (_padded(setting, words, GROWTH, ignore_eos=True),)
+
+    yield among([(Send(prompt=prompt),) for prompt in prompts], neighbours, setting)
+
+
+def _padded(setting: Setting, words: int, limit: int, *, ignore_eos: bool = False) -> Send:
+    key = f"{setting.rng.getrandbits(48):012x}"
+    overrides = Overrides(pad=words, pad_key=key, max_tokens=limit, ignore_eos=ignore_eos)
+    return Send(prompt=setting.neighbour().id, role="neighbour", overrides=overrides)
