@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from fuzzer.cli import corpus as corpus_command
 from fuzzer.cli import demo as demo_command
 from fuzzer.cli import inspect as inspect_command
 from fuzzer.cli import plan as plan_command
@@ -80,7 +81,7 @@ def gate(
     budget: Annotated[str | None, typer.Option(metavar="20m", help="Trim the plan to fit this time.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be sent; contact nobody.")] = False,
     corpus: Annotated[
-        list[str] | None, typer.Option(metavar="NAME|PATH", help="A prompt set, or a .jsonl of your own; repeatable.")
+        list[str] | None, typer.Option(metavar="NAME|PATH|hf:ID", help="A prompt set, or your own; repeatable.")
     ] = None,
     family: Annotated[list[str] | None, typer.Option(metavar="NAME,...", help="Only these families.")] = None,
     weave: Annotated[
@@ -226,6 +227,7 @@ app.command("plan", short_help="Sample sizes and time, before anything runs.")(p
 app.command("inspect", short_help="Read the lm_head's precision from a checkpoint.")(inspect_command.inspect)
 app.command("serve-sim", short_help="Serve the simulated engine.")(servers.serve_sim)
 app.command("gateway", short_help="Plant a fault before a real engine.")(servers.gateway)
+app.add_typer(corpus_command.app, name="corpus", short_help="List, show, check and add prompt sets.")
 app.command("families", short_help="List the prompt families.")(families)
 app.command("oracles", short_help="List the oracles.")(oracles)
 app.command("schedules", short_help="List the traffic shapes.")(schedules)

@@ -10,21 +10,21 @@ def families() -> None:
     from fuzzer.prompts import describe
 
     rows = [(row.name, "/".join(row.levels), row.summary, row.exposes) for row in describe()]
-    _table(("family", "levels", "asks", "exposes"), rows)
+    table(("family", "levels", "asks", "exposes"), rows)
 
 
 def oracles() -> None:
     """List the oracles: what each one flags."""
     from fuzzer.oracles import ORACLES
 
-    _table(("oracle", "flags"), [(oracle.name, oracle.summary) for oracle in ORACLES.values()])
+    table(("oracle", "flags"), [(oracle.name, oracle.summary) for oracle in ORACLES.values()])
 
 
 def schedules() -> None:
     """List the traffic shapes."""
     from fuzzer.traffic.schedules import SCHEDULES
 
-    _table(("schedule", "traffic"), [(schedule.name, schedule.summary) for schedule in SCHEDULES.values()])
+    table(("schedule", "traffic"), [(schedule.name, schedule.summary) for schedule in SCHEDULES.values()])
 
 
 def faults() -> None:
@@ -34,16 +34,17 @@ def faults() -> None:
 
     rows = [("serve-sim", name, f"{fault.default_rate:.0%}", fault.summary) for name, fault in FAULTS.items()]
     rows += [("gateway", name, f"{fault.rate:.0%}", fault.summary) for name, fault in GATEWAY_FAULTS.items()]
-    _table(("where", "fault", "rate", "what it does"), rows)
+    table(("where", "fault", "rate", "what it does"), rows)
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*head, box=box.SIMPLE_HEAD, pad_edge=False)
+    shown = Table(*head, box=box.SIMPLE_HEAD, pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
+        shown.add_row(*(Text(cell) for cell in row))
+    Console().print(shown)

@@ -41,18 +41,31 @@ def load(corpus: str, seed: int = 0, limit: int = LIMIT) -> Corpus:
 
     More than ``limit`` rows are sampled: the same seed takes the same rows.
     """
+    loaded, wrong, example = _load(corpus, seed, limit)
+    if wrong:
+        more = f" (and {len(wrong) - 1:,} more: specfuzz corpus check {corpus})" if len(wrong) > 1 else ""
+        raise UsageError(f"{_told(corpus, wrong[0])}{more}{example}")
+    return loaded
+
+
+def load_valid(corpus: str, seed: int = 0, limit: int = LIMIT) -> tuple[Corpus, int]:
+    """The rows that can be asked, and how many of those that were drawn cannot; UsageError if none can."""
+    loaded, wrong, _ = _load(corpus, seed, limit)
+    if not loaded.rows:
+        raise UsageError(f"{_told(corpus, wrong[0])} (and no other row can be asked)")
+    return loaded, len({fault.where for fault in wrong})
+
+
+def _load(corpus: str, seed: int, limit: int) -> tuple[Corpus, list[Fault], str]:
     source = find(corpus)
     try:
         drawn = draw(source, seed, limit)
     except SourceError as error:
         raise UsageError(_told(corpus, error.fault)) from error
     rows, wrong, example = read_all(drawn.items)
-    if wrong:
-        more = f" (and {len(wrong) - 1:,} more: specfuzz corpus check {corpus})" if len(wrong) > 1 else ""
-        raise UsageError(f"{_told(corpus, wrong[0])}{more}{example}")
-    if not rows:
+    if not rows and not wrong:
         raise UsageError(f"--corpus {corpus}: it holds no rows; a row looks like {FORMATS['own'].example}")
-    return Corpus(source.name, corpus, rows, drawn.total)
+    return Corpus(source.name, corpus, rows, drawn.total), wrong, example
 
 
 def draw(source: Source, seed: int, limit: int) -> Sample[Entry]:
