@@ -129,6 +129,8 @@ class _Array:
                 if not self._cut_off(error) or not self._more():
                     line = self._line + self._text.count("\n", self._at, error.pos)
                     raise self._error(f"not JSON ({error.msg})", line) from None
+            except RowError as error:
+                raise self._error(str(error)) from None
             except (ValueError, RecursionError) as error:
                 raise self._error(f"not JSON ({error})") from None
             else:
@@ -161,7 +163,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the field {twice!r} stands twice in one object")
+        raise RowError(("", f"the field {twice!r} stands twice in one object"))
     return found
 
 

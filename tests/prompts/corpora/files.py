@@ -27,23 +27,23 @@ def own(at: int) -> dict[str, Any]:
 
 
 def ifeval(at: int) -> dict[str, Any]:
-    """A few words under instructions that can be verified."""
+    """A line to copy, under instructions that can be verified; the simulated model can do it."""
+    thing = _THINGS[at % 10]
     return {
         "key": 100 + at,
-        "prompt": f"Say in one sentence what the town of {_TOWNS[at]} is known for. Use no commas, and name the "
-        f"{_THINGS[at % 10]} of the place.",
+        "prompt": f"Copy this line without commas: The {thing} of {_TOWNS[at]} are known for {at + 2} miles around.",
         "instruction_id_list": ["punctuation:no_comma", "keywords:existence"],
-        "kwargs": [{}, {"keywords": [_THINGS[at % 10]]}],
+        "kwargs": [{}, {"keywords": [thing, _TOWNS[at]]}],
     }
 
 
 def gsm8k(at: int) -> dict[str, Any]:
-    """A story in numbers with a worked answer."""
-    thing = _THINGS[at % 10]
+    """A sum with a worked answer; the simulated model can do it."""
+    left, right = at + 4, 6 * at + 18
     return {
-        "question": f"Ada of {_TOWNS[at]} has {at + 4} {thing} and buys {at + 3} boxes of 6. How many has she?",
-        "answer": f"The boxes hold {at + 3} * 6 = <<({at}+3)*6={6 * at + 18}>>{6 * at + 18}.\nWith her own that makes "
-        f"{7 * at + 22}.\n#### {7 * at + 22}",
+        "question": f"Ada of {_TOWNS[at]} counts her {_THINGS[at % 10]} in two rooms. What is {left} + {right}?",
+        "answer": f"Both rooms hold {left} + {right} = <<{left}+{right}={left + right}>>{left + right}.\n"
+        f"#### {left + right}",
     }
 
 
