@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from fuzzer.history.records import Prompt
 from fuzzer.prompts import canary
+from tests.prompts.dress import question
 from tests.prompts.styles import Shape, core, marks, shape
 
 Spoil = Callable[[str, Prompt, Prompt, random.Random], str]
@@ -139,8 +140,11 @@ def _half_pair(said: str, _: Prompt, other: Prompt, rng: random.Random) -> str:
 
 def _wrong_row(said: str, prompt: Prompt, __: Prompt, rng: random.Random) -> str:
     town, code = said.split(", ")
-    rows = [line.split(" | ") for line in prompt.messages[-1].content.split("\n") if line.count(" | ") == 2]
-    row = rng.choice([each for each in rows if each[1] != town and each[0] != "Name"])
+    rows = [line.split(" | ") for line in question(prompt).split("\n") if line.count(" | ") == 2]
+    others = [each for each in rows if each[1] != town and each[0] != "Name"]
+    if not others:
+        return said
+    row = rng.choice(others)
     return rng.choice((f"{row[1]}, {row[2]}", f"{town}, {row[2]}", f"{row[1]}, {code}"))
 
 

@@ -19,6 +19,8 @@ from fuzzer.prompts.canary import occurs
 from fuzzer.prompts.edges import LENGTHS, PIECES, Edge, text_of, wrap
 from fuzzer.prompts.strategies import KINDS, make
 from tests.prompts.dress import question
+from tests.prompts.samples import told
+from tests.prompts.styles import core, marks, render
 
 EASY = make("code-word", "easy", 2)
 HARD = make("sort", "hard", 1)
@@ -77,6 +79,16 @@ def test_a_recipe_gives_the_same_prompt_twice_and_no_reply_breaks_its_check(
     assert check(prompt, prompt.answer).value == "right"
     for reply in (said, "Noted.", "{}", '{"name": 1}', prompt.answer[::-1]):
         assert check(prompt, reply).value in ("right", "verbose", "wrong", "none")
+
+
+@given(strategies.recipes(), st.integers(0, 99))
+@settings(max_examples=150)
+def test_whatever_stands_around_the_question_its_answer_may_be_said_in_any_style(
+    recipe: strategies.Recipe, seed: int
+) -> None:
+    prompt = recipe.make(3, seed, "z")
+    said = render(prompt, core(prompt), marks(prompt), random.Random(seed))
+    assert check(prompt, said.text).passed, told(prompt, said)
 
 
 def test_the_system_message_is_emptied_only_where_nothing_in_it_is_needed() -> None:

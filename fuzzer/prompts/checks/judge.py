@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from fuzzer.history.records import Prompt, ToolCall
 from fuzzer.prompts import canary
 from fuzzer.prompts.checks.found import Found, right, strings
-from fuzzer.prompts.checks.restated import asks_for_its_own_words, echoes, resembles
+from fuzzer.prompts.checks.restated import asks_for_its_own_words, echoes, only_repeats, resembles
 from fuzzer.prompts.grade import Grade
 from fuzzer.prompts.reply import Reply
 
@@ -55,6 +55,14 @@ def leaked(text: str, reasoning: str) -> str:
 
 
 def _found(prompt: Prompt, reply: Reply, extract: Extract) -> Found:
+    """What was found; a reply that only repeats words of the question is no answer."""
+    found = _beside_echoes(prompt, reply, extract)
+    if found.guessed and only_repeats(prompt, reply.body):
+        return Found("none", "no-answer", "only repeats words of the question")
+    return found
+
+
+def _beside_echoes(prompt: Prompt, reply: Reply, extract: Extract) -> Found:
     """What was found beside any echo of the question; an echo alone is no answer, unless the question holds it."""
     spans = echoes(prompt, reply.text)
     if not spans or "instructions" in prompt.spec:  # IFEval's count words, or ask for the question again

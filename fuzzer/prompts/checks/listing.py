@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from fuzzer.history.records import Prompt
 from fuzzer.prompts import names
-from fuzzer.prompts.checks.found import Found, decoys, fold, is_own, missing, right, strings, wrong
+from fuzzer.prompts.checks.found import Found, decoys, fold, foreign, is_own, missing, right, strings, wrong
 from fuzzer.prompts.checks.numerals import numerals
 from fuzzer.prompts.checks.runs import Run, doubled, extended, final_run, runs
 from fuzzer.prompts.checks.single import codes, settled
@@ -111,5 +111,7 @@ def pair(prompt: Prompt, reply: Reply) -> Found:
     said = ", ".join(each.text for each in (said_town, said_code) if each is not None)
     if (town_ok and said_code is None) or (code_ok and said_town is None):
         return wrong("dropped-constraint", said, prompt.spec["value"])
-    given = missing(prompt, reply)
-    return wrong(given.sub_kind if given.sub_kind == "another-question" else "wrong-value", said, prompt.spec["value"])
+    if fold(said) in map(fold, decoys(prompt)):
+        return wrong("wrong-last-message", said, prompt.spec["value"])
+    strange = foreign(prompt, reply)
+    return wrong("another-question" if strange else "wrong-value", said, prompt.spec["value"])

@@ -26,6 +26,7 @@ _REQUESTS = frozenset(_VERBS.split())
 _LONGEST = 200  # words: a longer sentence is no request
 _LAST = 60  # sentences at the end of a question that are looked at
 _HEARD = 300  # words beside an echo that are looked at
+_FEW = 5  # words: fewer may be an answer
 _SHORT = 3  # letters: words up to this length tell nothing
 _EDITS = 2  # between a word and one that is meant to be it
 
@@ -69,6 +70,15 @@ def asks_for_its_own_words(prompt: Prompt, answer: str) -> bool:
     words = " ".join(word for each in question[first:] for word in each.words)
     wanted = " ".join(match[0].casefold() for match in _WORD.finditer(answer))
     return f" {wanted} " in f" {words} "
+
+
+def only_repeats(prompt: Prompt, said: str) -> bool:
+    """Whether a text is put together from the question's own words, some of them, and names nothing."""
+    if names.spans(said) or canary.CODE.search(said):
+        return False
+    words = {match[0].casefold() for match in _WORD.finditer(said)}
+    asked = {match[0].casefold() for match in _WORD.finditer(_asked(prompt))}
+    return len(words) >= _FEW and words <= asked and not any(map(str.isdecimal, words))
 
 
 def resembles(answer: str, said: str) -> bool:

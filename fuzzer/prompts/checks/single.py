@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from fuzzer.history.records import Prompt
 from fuzzer.prompts import canary, names
-from fuzzer.prompts.checks.found import SHORT, Found, decoys, fold, is_foreign, missing, right, strings, wrong
+from fuzzer.prompts.checks.found import SHORT, Found, decoys, fold, is_foreign, is_own, missing, right, strings, wrong
 from fuzzer.prompts.checks.numerals import numerals
 from fuzzer.prompts.reply import ALTERNATIVE, SUPERSEDED, Candidate, Reply, final, hedged, last_cue
 
@@ -36,10 +36,17 @@ def code(prompt: Prompt, reply: Reply) -> Found:
     chosen = settled(prompt, candidates, reply.body)
     if chosen is None:
         return missing(prompt, reply)
-    unsettled = hedged(chosen, candidates, reply.body) or hedged(chosen, _coded(reply.body), reply.body, ALTERNATIVE)
-    if chosen.text == value and not unsettled:
+    if chosen.text == value and not _unsettled(chosen, candidates, prompt, reply.body):
         return right(reply.only([(each.start, each.end) for each in candidates if each.text == value]))
     return wrong(_code_kind(chosen.text, prompt), chosen.text, value)
+
+
+def _unsettled(chosen: Candidate, candidates: Sequence[Candidate], prompt: Prompt, body: str) -> bool:
+    """Whether the reply offers something else in the same breath: another code, or a name that is not the prompt's."""
+    named = [Candidate(body[start:end], start, end) for start, end in names.spans(body)]
+    strangers = [each for each in named if not is_own(each.text, prompt)]
+    others = sorted([*candidates, *strangers], key=lambda each: each.start)
+    return hedged(chosen, others, body) or hedged(chosen, _coded(body), body, ALTERNATIVE)
 
 
 def settled(prompt: Prompt, candidates: Sequence[Candidate], body: str) -> Candidate | None:
