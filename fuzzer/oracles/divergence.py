@@ -22,7 +22,8 @@ from fuzzer.oracles.build import excerpt, finding, label, quote
 from fuzzer.oracles.context import Batch, Context
 from fuzzer.oracles.heads import DEFAULT_BANDS, head_class
 
-Triage = Literal["near-tie", "grey", "material", "untriaged"]
+Severity = Literal["near-tie", "grey", "material"]
+Triage = Literal[Severity, "untriaged"]
 
 MIN_FLIPS = 59  # the largest of 59 is above the 95th percentile with 95 % confidence
 MIN_BAND = 0.1  # nats
@@ -144,8 +145,12 @@ def benign_flips(batch: Batch) -> list[Divergence]:
 
 
 def calibrate(benign: Sequence[Divergence], lm_head: str | None) -> Band:
-    """The band: the largest benign gap, at least 0.1, or the defaults of the output head under 59 benign flips."""
-    gaps = [flip.gap for flip in benign if flip.gap is not None]
+    """The band of these benign divergences (see `band_of`)."""
+    return band_of([flip.gap for flip in benign if flip.gap is not None], lm_head)
+
+
+def band_of(gaps: Sequence[float], lm_head: str | None) -> Band:
+    """The band: the largest benign gap or regret, at least 0.1, or the output head's defaults under 59 of them."""
     if len(gaps) >= MIN_FLIPS:
         widest = max(MIN_BAND, *gaps)
         return Band(widest, widest, len(gaps), "calibrated")
@@ -156,12 +161,14 @@ def calibrate(benign: Sequence[Divergence], lm_head: str | None) -> Band:
 
 def triage(divergence: Divergence, band: Band) -> Triage:
     """Whether rounding explains a divergence; untriaged where neither side gave log-probabilities there."""
-    gap = divergence.gap
-    if gap is None:
-        return "untriaged"
-    if gap <= band.tie:
+    return "untriaged" if divergence.gap is None else severity(divergence.gap, band)
+
+
+def severity(nats: float, band: Band) -> Severity:
+    """Where a gap or a regret lies."""
+    if nats <= band.tie:
         return "near-tie"
-    return "material" if gap > band.material else "grey"
+    return "material" if nats > band.material else "grey"
 
 
 def _by_tokens(one: Received, other: Received, left: tuple[int, ...], right: tuple[int, ...]) -> Divergence | None:

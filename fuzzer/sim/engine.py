@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fuzzer.sim.answer import Node, Slot, compile_answer
@@ -110,6 +111,11 @@ class Engine:
             if len(self._readings) > _READINGS:
                 self._readings.popitem(last=False)
         return reading
+
+    @property
+    def readings(self) -> Iterable[Reading]:
+        """What was read lately."""
+        return self._readings.values()
 
     def submit(self, chat: ChatRequest) -> Request:
         """Accept a request; its sequences run until they are over or aborted."""

@@ -25,6 +25,7 @@ from fuzzer.sim.meter import Meter
 from fuzzer.sim.metrics import CONTENT_TYPE, exposition
 from fuzzer.sim.reply import Replies, system_fingerprint
 from fuzzer.sim.request import BadRequestError, ChatRequest, parse_chat
+from fuzzer.sim.scoring import ScoringEndpoint
 
 _JSON = [(b"content-type", b"application/json")]
 _EVENTS = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control", b"no-cache")]
@@ -167,6 +168,7 @@ def build_app(config: SimConfig) -> Starlette:
             Route("/version", version),
             Route("/metrics", metrics),
             Route("/v1/models", models),
+            Route("/v1/completions", ScoringEndpoint(engine).serve, methods=["POST"]),
             Route("/v1/chat/completions", meter, methods=["POST"]),
             Route("/sim/traffic", meter.show, methods=["GET", "DELETE"]),
         ]

@@ -97,7 +97,7 @@ def _entry(item: JsonValue) -> TokenLogprob | None:
         return None
     pairs = [_pair(alternative) for alternative in top]
     known = tuple(pair for pair in pairs if pair is not None)
-    logprob = _number(value)
+    logprob = number(value)
     if len(known) < len(pairs) or (logprob is None and value is not None):
         return None
     if logprob == 0 and not known:
@@ -108,11 +108,12 @@ def _entry(item: JsonValue) -> TokenLogprob | None:
 def _pair(item: JsonValue) -> tuple[str, float] | None:
     if not isinstance(item, dict):
         return None
-    token, value = item.get("token"), _number(item.get("logprob"))
+    token, value = item.get("token"), number(item.get("logprob"))
     return (storable(token), value) if isinstance(token, str) and value is not None else None
 
 
-def _number(value: JsonValue) -> float | None:
+def number(value: JsonValue) -> float | None:
+    """A finite number; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
