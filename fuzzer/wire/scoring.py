@@ -4,7 +4,8 @@ Each engine has its own way:
 
 - vLLM: ``/v1/completions`` on token ids with ``prompt_logprobs`` (vllm/entrypoints/openai/completion/protocol.py); the
   prompt's ids come from a chat reply (``return_token_ids``). Every place holds the given token and the best ones, with
-  ranks; minus infinity is told as -9999. Such a request does not use the prefix cache. Tried on vLLM 0.26 and 0.32.
+  ranks; minus infinity is told as -9999. Such a request does not use the prefix cache. The form was measured on vLLM
+  0.32; this code was tried on the simulated engine.
 - SGLang: ``/generate`` on ``input_ids`` with ``return_logprob``, ``logprob_start_len`` and ``top_logprobs_num``, no new
   token (python/sglang/srt/managers/io_struct.py); ``meta_info.input_token_logprobs`` holds (log-probability, id, text).
   The prompt's ids come from a chat reply (``return_prompt_token_ids``). From its source; not tried.
