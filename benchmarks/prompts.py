@@ -15,9 +15,8 @@ from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
 
 from fuzzer.history.records import Prompt
-from fuzzer.prompts import check
 from fuzzer.stats import clopper_pearson_upper
-from tests.prompts.crossing import differ, given_as_own, many
+from tests.prompts.crossing import differ, many, passes_for, right_alone
 from tests.prompts.styles import core
 
 TELLING = 8  # characters
@@ -30,13 +29,13 @@ def repeats(texts: list[str]) -> int:
 
 def cross(kind: list[Prompt]) -> tuple[str, int, int, int]:
     """The family, own answers that pass, answers to others that pass, and how many of those there were."""
-    own = sum(check(prompt, prompt.answer).value == "right" for prompt in kind)
+    own = sum(map(right_alone, kind))
     pairs = passed = 0
     for prompt in kind:
         for other in kind:
             if prompt is not other and differ(prompt, other):
                 pairs += 1
-                passed += check(prompt, given_as_own(prompt, other)).passed
+                passed += passes_for(prompt, other)
     return kind[0].family, own, passed, pairs
 
 

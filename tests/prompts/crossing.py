@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from fuzzer.history.records import Prompt
-from fuzzer.prompts import FAMILIES, PromptPool
+from fuzzer.prompts import FAMILIES, PromptPool, canonical, check
 from tests.prompts.styles import core, marks
 
 
@@ -25,10 +25,21 @@ def of_a_kind(prompts: Iterable[Prompt]) -> list[list[Prompt]]:
     return list(kinds.values())
 
 
-def given_as_own(prompt: Prompt, other: Prompt) -> str:
-    """Another prompt's answer between this one's own marks: its constraints restated, another question answered."""
+def right_alone(prompt: Prompt) -> bool:
+    """Whether the canonical answer is right by the prompt's own check, and no more than right."""
+    text, calls = canonical(prompt)
+    return check(prompt, text, calls=calls).value == "right"
+
+
+def passes_for(prompt: Prompt, other: Prompt) -> bool:
+    """Whether another prompt's answer, between this one's own marks, passes for its answer.
+
+    Such a reply restates its constraints and then answers another question.
+    """
+    text, calls = canonical(other)
     own = marks(prompt)
-    return f"{own[0]}\n{core(other)}\n{own[1]}" if own else core(other)
+    said = f"{own[0]}\n{core(other)}\n{own[1]}" if own and not calls else text
+    return check(prompt, said, calls=calls).passed
 
 
 def likeliest_to_be_confused(kind: list[Prompt]) -> Iterator[tuple[Prompt, Prompt]]:
