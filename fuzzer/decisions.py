@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fuzzer.achieved import not_reached
 from fuzzer.judge import Judge
 from fuzzer.judge.calibration import calibration_key
 from fuzzer.judge.groups import Group
@@ -19,12 +20,10 @@ from fuzzer.stats import Sprt, clopper_pearson_lower, clopper_pearson_upper, hol
 from fuzzer.summary import CellStatus, NoiseFloor, Reason, ReasonCode
 
 SIGNIFICANT = 0.01  # the policy's p-value for everything but the rate itself
-SHARE_AT_N = 0.99
 SHARED_SERVICE_SHARE = 0.05
-FILLED_SHARE = 0.75  # of N running, as the server tells; under it the batch never filled
-FILLED_SAMPLES = {True: 5, False: 10}  # least samples in a closed loop, and between barriers, where it drains
 DRAFTING_SHARE = 0.25  # of the control's draft tokens per output token: under it drafting is off at N
 DRAFTING_LEAST = 0.01  # draft tokens per output token, where there is no control to compare with
+UNITS = {"request": "answers", "round": "rounds", "prompt": "prompts"}
 BREAKING_KINDS = ("bleed", "corruption", "self-consistency")
 
 
@@ -284,7 +283,7 @@ def _findings(judge: Judge, cell: Cell, decision: CellDecision, waived: frozense
 
 def _rate(judge: Judge, cell: Cell, decision: CellDecision) -> None:
     plan, tally = judge.plan, judge.cells[cell.key]
-    policy, unit = plan.policy, "rounds" if tally.by_round else "answers"
+    policy, unit = plan.policy, UNITS[tally.unit]
     limit = policy.max_wrong_rate
     k, n = tally.k, tally.n
     if n == 0:
@@ -345,7 +344,7 @@ def _vacuity(judge: Judge, cell: Cell, decision: CellDecision) -> None:
     for name, arm in zip(("candidate", "reference"), arms, strict=False):
         if arm.restarted:
             opens.append(("restarted", f"the {name}'s counters went backwards: its server was restarted in mid-run"))
-        opens.append(("concurrency-not-reached", _not_reached(arm, cell, name)))
+        opens.append(("concurrency-not-reached", not_reached(arm, cell, name)))
     opens.extend(_reference_unfit(tally))
     decision.opens.extend(Reason(code=code, cell=cell.key, message=text) for code, text in opens if text)
 
@@ -378,17 +377,3 @@ def _reference_unfit(tally: CellTally) -> list[tuple[ReasonCode, str]]:
     if tally.reference.drafted > 0:
         found.append(("not-comparable", "the reference drafts itself: it serves with speculation"))
     return found
-
-
-def _not_reached(arm: ArmTally, cell: Cell, name: str) -> str:
-    share = sum(arm.shares) / len(arm.shares) if arm.shares else 0.0
-    if share < SHARE_AT_N:
-        return f"{cell.concurrency} in flight at the {name} for only {share:.1%} of the time (99 % is asked for)"
-    steady = cell.schedule == "closed-loop"
-    filled = (FILLED_SHARE if steady else FILLED_SHARE * 2 / 3) * cell.concurrency
-    if len(arm.running) >= FILLED_SAMPLES[steady] and max(arm.running) < filled:
-        return (
-            f"the {name} never ran more than {max(arm.running):.0f} requests at once with {cell.concurrency} in "
-            f"flight: its batch limit is too small"
-        )
-    return ""

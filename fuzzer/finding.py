@@ -16,7 +16,9 @@ Kind = Literal[
     "corruption",
     "service",
     "speculation-health",
+    "independence",
 ]
+Control = Literal["alone", "other-order", "reference", "reference-itself"]
 Certainty = Literal["certain", "likely", "possible"]
 When = Literal["concurrent", "stale", "unconditioned", "ambiguous"]
 
@@ -38,6 +40,9 @@ class Finding(BaseModel):
 
     ``key`` groups findings of one cause in reports and names them in waivers: ``kind/sub-kind[/detail]@endpoint``.
     ``evidence`` is JSON for machines, ``summary`` one line of plain text for people (server text in it is repr'd).
+    ``also`` names the controls that show the same kind of fault on the same prompt, ``spared`` those that ran and do
+    not: ``alone`` (this endpoint, one at a time), ``other-order`` (this endpoint at N, in another pass), ``reference``
+    (at the same place among the same neighbours), ``reference-itself`` (its own passes differ from each other).
     """
 
     model_config = ConfigDict(frozen=True)
@@ -55,6 +60,8 @@ class Finding(BaseModel):
     summary: str
     evidence: dict[str, JsonValue] = Field(default_factory=dict)
     donor: Donor | None = None
+    also: tuple[Control, ...] = ()
+    spared: tuple[Control, ...] = ()
 
 
 def dedupe_key(kind: Kind, sub_kind: str, endpoint: str, detail: str = "") -> str:

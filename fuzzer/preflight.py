@@ -13,8 +13,9 @@ from fuzzer.plan import PROBE_COUNT, Endpoint, Plan
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.summary import EndpointSummary, Preflight, Reason, ReasonCode
 from fuzzer.traffic.driver import Driver, Line, StageSpec
-from fuzzer.traffic.memo import PROBES
 from fuzzer.traffic.loops import barrier, closed_loop
+from fuzzer.traffic.memo import PROBES
+from fuzzer.traffic.setting import Traits
 from fuzzer.wire.client import Client
 from fuzzer.wire.compare import compare
 from fuzzer.wire.identify import Identity
@@ -40,7 +41,7 @@ class End:
     line: Line = field(init=False)
 
     def __post_init__(self) -> None:
-        self.line = Line(self.endpoint.name, self.client)
+        self.line = Line(self.endpoint.name, self.client, traits(self.identity))
 
     def summary(self) -> EndpointSummary:
         """The endpoint for ``summary.json``."""
@@ -58,6 +59,17 @@ class End:
             slots=identity.slots,
             dropped_parameters=self.dropped,
         )
+
+
+def traits(identity: Identity) -> Traits:
+    """What a schedule may go by at this end."""
+    return Traits(
+        kv_block=identity.kv_block,
+        kv_tokens=identity.kv_tokens,
+        context=identity.context_length,
+        pins=identity.engine == "llamacpp",
+        salts=identity.engine in ("vllm", "sglang", "llamacpp"),
+    )
 
 
 def compare_ends(plan: Plan, ends: Sequence[End]) -> tuple[list[Reason], list[str]]:

@@ -43,11 +43,15 @@ class Shape:
     ``victims`` are the judged requests of one release, None where one release holds the whole block and keeps N in
     flight all the time (steady). ``copies`` is how often each prompt is judged in a block: copies of a prompt are one
     draw from the prompt population. ``load`` is the number of requests sent for each judged one, without filler.
+    ``crowded`` says that the engine's own counters tell more of the neighbours than of the victims. ``starved`` says
+    that the engine is not meant to have room for all N.
     """
 
     victims: Callable[[int], int] | None
     copies: Callable[[int], int] = _once
     load: float = 1.0
+    crowded: bool = False
+    starved: bool = False
 
     @property
     def steady(self) -> bool:
@@ -62,14 +66,14 @@ SHAPES: dict[ScheduleName, Shape] = {
     "rounds": Shape(lambda n: n),
     "replicas": Shape(lambda n: n, copies=lambda n: n),
     "burst-solo": Shape(lambda n: n + 1),
-    "shared-prefix-cancel": Shape(_half, load=4.0),
-    "mixed-lengths": Shape(None, load=2.0),
-    "hot-neighbours": Shape(None, load=2.0),
+    "shared-prefix-cancel": Shape(_half, load=4.0, crowded=True),
+    "mixed-lengths": Shape(None, load=2.0, crowded=True),
+    "hot-neighbours": Shape(None, load=2.0, crowded=True),
     "warm-replay": Shape(lambda n: n * REPLAYS, copies=lambda _: REPLAYS),
     "multi-turn": Shape(None, load=2.0),
-    "param-fuzz": Shape(None, load=2.0),
-    "long-pairs": Shape(lambda n: 2 * n, copies=lambda _: 2, load=1.5),
-    "pool-pressure": Shape(None, load=1.5),
+    "param-fuzz": Shape(None, load=2.0, crowded=True),
+    "long-pairs": Shape(lambda n: 2 * n, copies=lambda _: 2, load=1.5, crowded=True),
+    "pool-pressure": Shape(None, load=1.5, crowded=True, starved=True),
 }
 
 

@@ -12,6 +12,7 @@ from fuzzer.judge.groups import Group
 from fuzzer.judge.tally import ArmTally, CellTally
 from fuzzer.manifest import Manifest
 from fuzzer.plan import Cell, Plan, Waiver
+from fuzzer.shapes import SHAPES
 from fuzzer.stats import clopper_pearson_upper, mcnemar, wilson
 from fuzzer.summary import (
     AcceptanceSummary,
@@ -139,7 +140,7 @@ def _cell(judge: Judge, cell: Cell, decision: CellDecision) -> CellSummary:
             "bound": Bound(
                 value=clopper_pearson_upper(tally.k, tally.n, confidence),
                 confidence=confidence,
-                unit="round" if tally.by_round else "request",
+                unit=tally.unit,
             )
             if ran and tally.n
             else None,
@@ -186,7 +187,7 @@ def _paired(judge: Judge, cell: Cell, tally: CellTally, decision: CellDecision) 
         c=tally.c,
         p=p if p is not None else mcnemar(tally.b, tally.c, alternative="greater"),
         p_adjusted=decision.p_paired_adjusted,
-        unit="prompt copy" if tally.by_round else "prompt",
+        unit="all copies of a prompt" if tally.by_prompt else "prompt",
         against="reference" if judge.plan.references else "itself at concurrency 1",
     )
 
@@ -194,7 +195,7 @@ def _paired(judge: Judge, cell: Cell, tally: CellTally, decision: CellDecision) 
 def _clusters(tally: CellTally, confidence: float) -> Clusters:
     failed, n = sum(tally.clusters.values()), len(tally.clusters)
     return Clusters(
-        unit="block" if tally.cell.schedule == "closed-loop" else "round",
+        unit="block" if SHAPES[tally.cell.schedule].steady else "round",
         n=n,
         failed=failed,
         bound=clopper_pearson_upper(failed, n, confidence) if n else 1.0,

@@ -39,6 +39,30 @@ ReasonCode = Literal[
     "interrupted",
 ]
 
+CheckCode = Literal[
+    "swapped",
+    "same-endpoint",
+    "no-speculation",
+    "reference-speculates",
+    "different-model",
+    "different-weights",
+    "different-template",
+    "context-length",
+    "different-engine",
+    "different-version",
+    "slots",
+    "temperature-ignored",
+    "not-repeatable",
+    "max-tokens-ignored",
+    "stop-ignored",
+    "stream-differs",
+    "stream-fails",
+    "generation-defaults",
+    "stale-counters",
+    "no-drafting",
+]
+ProbeName = Literal["temperature", "max-tokens", "stop", "stream", "neutral"]
+
 
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,12 +92,46 @@ class EndpointSummary(_Model):
     dropped_parameters: tuple[str, ...] = ()
 
 
+class Check(_Model):
+    """Something about one end, or a pair of ends, that speaks against comparing them.
+
+    A blocking one makes the run inconclusive before it starts: the comparison would be unfair. ``change`` says what to
+    do about it, ``end`` whom it concerns ("candidate", "reference fp8"; "" for the pair).
+    """
+
+    code: CheckCode
+    severity: Literal["blocking", "warning"]
+    message: str
+    change: str = ""
+    end: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it in one sentence."""
+        said = f"{self.end}: {self.message}" if self.end else self.message
+        return f"{said}; {self.change}" if self.change else said
+
+
+class Probed(_Model):
+    """What one end was asked in preflight to see whether it heeds a parameter, and what came of it.
+
+    ``bad``: it does not heed it. ``odd``: not quite, or only some replies show it. ``unknown``: nothing could be seen.
+    """
+
+    end: str
+    probe: ProbeName
+    result: Literal["ok", "odd", "bad", "unknown"]
+    detail: str = ""
+
+
 class Preflight(_Model):
-    """Whether the two ends can be compared, before the run."""
+    """Whether the two ends can be compared, before the run; ``problems`` and ``warnings`` are the checks in words."""
 
     comparable: bool
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    probes: tuple[Probed, ...] = ()
     truncated_share: float = 0.0
     seconds_per_request: float | None = None
     planned_requests: int = 0
@@ -102,7 +160,7 @@ class Bound(_Model):
     sided: Literal["upper"] = "upper"
     method: Literal["clopper-pearson"] = "clopper-pearson"
     confidence: float
-    unit: Literal["request", "round"] = "request"
+    unit: Literal["request", "round", "prompt"] = "request"
 
 
 class ArmCounts(_Model):
@@ -119,12 +177,22 @@ class ArmCounts(_Model):
 
 
 class Achieved(_Model):
-    """The concurrency achieved; ``share_at_n`` is the share of the time, or of the releases, at the profile."""
+    """The concurrency achieved; ``share_at_n`` is the share of the time, or of the releases, at the profile.
+
+    ``histogram`` maps a number in flight at the client to seconds, ``server_histogram`` a number running at the server
+    to the samples that said so while N were in flight. ``pool_usage`` is the largest share of the KV pool seen in use.
+    ``deviations`` counts departures from the schedule by kind, the latest request left ``worst_late_ms`` too late.
+    """
 
     share_at_n: float
     min: int
     max: int
     server_running: float | None = None
+    histogram: dict[int, float] = Field(default_factory=dict)
+    server_histogram: dict[int, int] = Field(default_factory=dict)
+    pool_usage: float | None = None
+    deviations: dict[str, int] = Field(default_factory=dict)
+    worst_late_ms: float = 0.0
 
 
 class Paired(_Model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fuzzer.decisions import BREAKING_KINDS, CellDecision, breaking
+from fuzzer.decisions import BREAKING_KINDS, UNITS, CellDecision, breaking
 from fuzzer.judge import Judge
 from fuzzer.plan import Cell
 from fuzzer.stats import clopper_pearson_upper
@@ -44,7 +44,7 @@ def overall(
 
 def _passed(judge: Judge, cell: Cell) -> str:
     tally, confidence = judge.cells[cell.key], judge.plan.policy.confidence
-    unit = "rounds" if tally.by_round else "answers"
+    unit = UNITS[tally.unit]
     upper = clopper_pearson_upper(tally.k, tally.n, confidence)
     return (
         f"{tally.k} of {tally.n} {unit} failed: rules out a rate of {upper:.2%} or more at {confidence:.0%} (one-sided)"

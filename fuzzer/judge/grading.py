@@ -14,6 +14,7 @@ from typing import Literal
 from fuzzer.history.records import Exchange
 from fuzzer.prompts.grade import Grade
 
+ASKED_OTHERWISE = "asked-otherwise"  # why an answer is not judged whose like the reference did not get right
 NO_KEY = "no-answer-key"  # why an answer to an uncheckable prompt is not judged
 
 State = Literal["right", "verbose", "wrong", "unjudged", "error", "lost"]
@@ -65,6 +66,24 @@ def grade_exchange(exchange: Exchange, grade: Callable[[Exchange], Grade | None]
     if result is None:
         return Graded("none", "no-answer")
     return Graded(result.value, result.sub_kind)
+
+
+def outcomes(
+    side: Graded, other: Graded | None, *, checkable: bool = True, plain: bool = True
+) -> tuple[Outcome, Outcome | None]:
+    """The outcomes of the candidate's ``side`` and of the reference's ``other``, if there is one.
+
+    What was not asked as plainly as calibration asks is judged only where the reference got it right in the same way.
+    """
+    ours = outcome(side, other, checkable=checkable)
+    theirs = outcome(other, side, checkable=checkable) if other is not None else None
+    if plain or (other is not None and other.value in ("right", "verbose")):
+        return ours, theirs
+    unjudged = Outcome("unjudged", ASKED_OTHERWISE)
+    return (
+        ours if ours.state in ("error", "lost") else unjudged,
+        theirs if theirs is None or theirs.state in ("error", "lost") else unjudged,
+    )
 
 
 def outcome(side: Graded, other: Graded | None, *, checkable: bool = True) -> Outcome:

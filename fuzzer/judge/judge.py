@@ -5,6 +5,7 @@ It is fed the same records live and from a file, so ``specfuzz judge RUN`` and t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from fuzzer.errors import HistoryError
@@ -25,6 +26,7 @@ from fuzzer.history.records import (
 )
 from fuzzer.judge.ability import Ability
 from fuzzer.judge.calibration import CALIBRATION, Calibration, kept
+from fuzzer.judge.controls import Controls
 from fuzzer.judge.grading import grade_exchange
 from fuzzer.judge.groups import Groups
 from fuzzer.judge.tally import CellTally
@@ -32,7 +34,9 @@ from fuzzer.oracles import ORACLES
 from fuzzer.oracles.context import Batch, ContentIndex, Context
 from fuzzer.oracles.divergence import ALONE
 from fuzzer.oracles.health import restarted
+from fuzzer.oracles.service import still_running
 from fuzzer.plan import Cell, Plan
+from fuzzer.prompts.questions import QUESTIONS
 
 BlockKey = tuple[str, int]
 
@@ -60,6 +64,8 @@ class Judge:
         self._closed: set[BlockKey] = set()
         self._counters: dict[tuple[Arm, str], Counters] = {}
         self._restarted: set[tuple[Arm, str]] = set()
+        self._controls = Controls()
+        self._so_far: dict[str, Counter[str]] = {}
         self._overlap = OverlapIndex()
         self._content = ContentIndex()
         self._lm_heads = {
@@ -160,6 +166,8 @@ class Judge:
             self._restarted.add(end)
         if stage.after is not None:
             self._counters[end] = stage.after
+        if stage.deviations.still_running:
+            self._found(still_running(stage))
         tally = self.cells.get(stage.cell)
         if tally is not None and stage.phase == "measure":
             arm = tally.candidate if stage.arm == "candidate" else tally.reference
@@ -175,18 +183,24 @@ class Judge:
 
     def _scan(self, batch: Batch, context: Context) -> None:
         recalled = {exchange.key for exchange in batch if exchange.sent.recalled}
-        for oracle in ORACLES.values():
-            for finding in oracle.judge(batch, context):
-                if finding.exchange in recalled:
-                    continue  # it was looked at in the run that sent it, among its neighbours there
-                self.groups.add(finding)
-                if self._sink is not None:
-                    self._sink(finding)
+        findings = [
+            finding
+            for oracle in ORACLES.values()
+            for finding in oracle.judge(batch, context)
+            if finding.exchange not in recalled  # those were looked at in the run that sent them
+        ]
+        for finding in self._controls.mark(findings, batch, context):
+            self._found(finding)
+
+    def _found(self, finding: Finding) -> None:
+        self.groups.add(finding)
+        if self._sink is not None:
+            self._sink(finding)
 
     def _close(self, block: Block) -> None:
         key = (block.cell, block.block)
         batch = self._batch(key)
-        context = self._context(batch)
+        context = self._context(batch, self._so_far.setdefault(block.cell, Counter()))
         self._scan(batch, context)
         self._learn(batch, context)
         if block.cell in self.cells:
@@ -207,7 +221,7 @@ class Judge:
         for exchange in batch:
             sent = exchange.sent
             alone = sent.phase == "preflight" or (sent.phase == "calibration" and sent.pass_index == ALONE)
-            if sent.arm == self._arm and alone:
+            if sent.arm == self._arm and alone and sent.prompt not in QUESTIONS:
                 self.ability.add(self.prompts[sent.prompt], right=grade_exchange(exchange, context.grade).good)
 
     def _control(self, cell: Cell) -> dict[tuple[str, int], bool] | None:
@@ -222,7 +236,12 @@ class Judge:
     def _batch(self, key: BlockKey) -> Batch:
         return tuple(self._open.get(key, {}).values())
 
-    def _context(self, batch: Batch) -> Context:
+    def _context(self, batch: Batch, so_far: Counter[str] | None = None) -> Context:
         return Context(
-            prompts=self.prompts, overlap=self._overlap, content=self._content, lm_heads=self._lm_heads, batch=batch
+            prompts=self.prompts,
+            overlap=self._overlap,
+            content=self._content,
+            lm_heads=self._lm_heads,
+            batch=batch,
+            so_far=Counter() if so_far is None else so_far,
         )

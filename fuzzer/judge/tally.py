@@ -7,14 +7,31 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
+from typing import Literal
 
 from fuzzer.history.records import Arm, Exchange, Stage
-from fuzzer.judge.grading import Outcome, grade_exchange, outcome
+from fuzzer.judge.grading import Outcome, grade_exchange, outcomes
 from fuzzer.oracles.context import Context
 from fuzzer.oracles.divergence import first_divergence, matched
 from fuzzer.oracles.health import Acceptance, acceptance, restarted
 from fuzzer.plan import Cell
+from fuzzer.shapes import SHAPES
 from fuzzer.summary import Achieved, ArmCounts
+
+
+@dataclass(slots=True)
+class Drafting:
+    """Verify steps, draft tokens and accepted draft tokens."""
+
+    drafts: float = 0.0
+    drafted: float = 0.0
+    accepted: float = 0.0
+
+    def add(self, drafts: float, drafted: float, accepted: float) -> None:
+        """Count some more."""
+        self.drafts += drafts
+        self.drafted += drafted
+        self.accepted += accepted
 
 
 @dataclass(slots=True)
@@ -35,11 +52,16 @@ class ArmTally:
     least: int = 0
     most: int = 0
     running: array[float] = field(default_factory=lambda: array("d"))
-    drafts: float = 0.0
-    drafted: float = 0.0
-    accepted: float = 0.0
+    histogram: Counter[int] = field(default_factory=Counter)
+    pool_usage: float | None = None
+    deviations: Counter[str] = field(default_factory=Counter)
+    worst_late_ms: float = 0.0
+    replies: Drafting = field(default_factory=Drafting)
+    engine: Drafting = field(default_factory=Drafting)
+    generated: float = 0.0
     counted: bool = False
     restarted: bool = False
+    crowded: bool = False
 
     def add(self, exchange: Exchange, result: Outcome) -> None:
         """Count one measured exchange."""
@@ -62,10 +84,8 @@ class ArmTally:
             self.first.append((received.first_ns - exchange.sent.sent_ns) / 1e9)
         if received.usage is not None and received.usage.completion_tokens:
             self.tokens += received.usage.completion_tokens
-        if received.draft is not None and not self.counted:
-            self.drafted += received.draft.drafted
-            self.accepted += received.draft.accepted
-            self.drafts += received.draft.steps or 0
+        if received.draft is not None:
+            self.replies.add(received.draft.steps or 0, received.draft.drafted, received.draft.accepted)
 
     def add_stage(self, stage: Stage) -> None:
         """Count one stage's concurrency, time and the engine's own counters around it."""
@@ -74,26 +94,52 @@ class ArmTally:
         self.least = min(self.least or stage.min_in_flight, stage.min_in_flight)
         self.most = max(self.most, stage.max_in_flight)
         self.running.extend(stage.server_running)
+        self.histogram.update({count: round(seconds * 1e9) for count, seconds in stage.histogram.items()})
+        if stage.pool_usage is not None:
+            self.pool_usage = max(self.pool_usage or 0.0, stage.pool_usage)
+        deviations = stage.deviations.model_dump()
+        self.worst_late_ms = max(self.worst_late_ms, deviations.pop("worst_late_ms", 0.0))
+        self.deviations.update(deviations)
         grown = acceptance(stage.before, stage.after)
         if grown is not None:
-            if not self.counted:  # the engine's counters are complete; per-reply counts beside them would count twice
-                self.counted, self.drafts, self.drafted, self.accepted = True, 0.0, 0.0, 0.0
-            self.drafts += grown.drafts
-            self.drafted += grown.drafted
-            self.accepted += grown.accepted
+            self.counted = True
+            self.engine.add(grown.drafts, grown.drafted, grown.accepted)
+            self.generated += _grown(stage)
         elif stage.before is not None and stage.after is not None:
             self.restarted = self.restarted or restarted(stage.before, stage.after)
 
     @property
+    def _seen(self) -> Drafting:
+        """The engine's own counters, which are complete, or what the replies told where it has none."""
+        return self.engine if self.counted else self.replies
+
+    @property
+    def drafts(self) -> float:
+        """Verify steps over the measured stages."""
+        return self._seen.drafts
+
+    @property
+    def drafted(self) -> float:
+        """Draft tokens over the measured stages."""
+        return self._seen.drafted
+
+    @property
+    def accepted(self) -> float:
+        """Accepted draft tokens over the measured stages."""
+        return self._seen.accepted
+
+    @property
     def drafted_per_token(self) -> float | None:
-        """Draft tokens per output token of the measured exchanges, or None where no tokens were counted."""
-        return self.drafted / self.tokens if self.tokens else None
+        """Draft tokens per output token, or None where no tokens were counted."""
+        tokens = self.generated if self.counted and self.crowded else self.tokens
+        return self.drafted / tokens if tokens else None
 
     def acceptance(self) -> Acceptance | None:
-        """The engine's drafting over the measured stages, or None where it told nothing."""
-        if not self.counted and not self.drafted:
+        """The drafting of the measured exchanges, or None where it is not told apart from that of neighbours."""
+        seen = self.replies if self.crowded else self._seen
+        if not seen.drafted and (self.crowded or not self.counted):
             return None
-        return Acceptance(drafts=self.drafts, drafted=self.drafted, accepted=self.accepted)
+        return Acceptance(drafts=seen.drafts, drafted=seen.drafted, accepted=seen.accepted)
 
     def summary(self) -> ArmCounts:
         """The arm for ``summary.json``."""
@@ -118,11 +164,24 @@ class ArmTally:
             min=self.least,
             max=self.most,
             server_running=max(self.running) if self.running else None,
+            histogram={count: ns / 1e9 for count, ns in sorted(self.histogram.items())},
+            server_histogram=dict(sorted(Counter(map(int, self.running)).items())),
+            pool_usage=self.pool_usage,
+            deviations=dict(self.deviations),
+            worst_late_ms=self.worst_late_ms,
         )
 
 
+def _grown(stage: Stage) -> float:
+    """Tokens that the engine generated over a stage, as it counts them."""
+    before, after = stage.before, stage.after
+    if before is None or after is None or after.generated_tokens is None:
+        return 0.0
+    return after.generated_tokens - (before.generated_tokens or 0.0)
+
+
 @dataclass(slots=True)
-class _Round:
+class _Unit:
     """One pair of the paired tests."""
 
     candidate: bool = False
@@ -136,7 +195,8 @@ class CellTally:
     """One cell.
 
     ``outcomes`` maps (prompt, copy) to whether the candidate failed, for pairing across cells; ``prompts`` counts those
-    that the closed blocks took from the cell's level.
+    that the closed blocks took from the cell's level. ``clusters`` are the victims of one release (which is the whole
+    block where N stay in flight); ``groups`` are the copies of one prompt in one block, where a schedule sends copies.
     """
 
     cell: Cell
@@ -151,24 +211,35 @@ class CellTally:
     differ: int = 0
     unmatched: int = 0
     clusters: dict[tuple[int, int], bool] = field(default_factory=dict)
+    groups: dict[tuple[int, str], bool] = field(default_factory=dict)
     outcomes: dict[tuple[str, int], bool] = field(default_factory=dict)
     blocks: int = 0
     prompts: int = 0
 
+    def __post_init__(self) -> None:
+        self.candidate.crowded = self.reference.crowded = SHAPES[self.cell.schedule].crowded
+
     @property
     def k(self) -> int:
-        """Failures that the bound counts: answers, or rounds where replicas share a prompt."""
-        return sum(self.clusters.values()) if self.by_round else self.candidate.failures
+        """Failures that the bound counts: answers, or prompts where they come in copies."""
+        return sum(self.groups.values()) if self.by_prompt else self.candidate.failures
 
     @property
     def n(self) -> int:
-        """Judged units of the bound: answers, or rounds where replicas share a prompt."""
-        return len(self.clusters) if self.by_round else self.candidate.judged
+        """Judged units of the bound: answers, or prompts where they come in copies."""
+        return len(self.groups) if self.by_prompt else self.candidate.judged
 
     @property
-    def by_round(self) -> bool:
-        """Replicas share their prompt, so that only a round is a fresh draw from the prompt population."""
-        return self.cell.schedule == "replicas"
+    def by_prompt(self) -> bool:
+        """Copies of a prompt share it, so that only all of them together are a fresh draw from the population."""
+        return SHAPES[self.cell.schedule].copies(self.cell.concurrency) > 1
+
+    @property
+    def unit(self) -> Literal["request", "round", "prompt"]:
+        """What ``k`` and ``n`` count."""
+        if not self.by_prompt:
+            return "request"
+        return "round" if self.cell.schedule == "replicas" else "prompt"
 
     def add_block(
         self,
@@ -178,15 +249,15 @@ class CellTally:
     ) -> None:
         """Count a block. ``control`` holds the level-1 outcomes that stand in where there is no reference."""
         self.blocks += 1
-        rounds: dict[int, _Round] = {}
+        units: dict[int | str, _Unit] = {}
         references = {exchange.sent.index: exchange for exchange in measured.get("reference", ())}
         copies: Counter[str] = Counter()
         for exchange in measured.get("candidate", ()):
             pair = references.get(exchange.sent.index)
             identity = (exchange.sent.prompt, copies[exchange.sent.prompt])
             copies[exchange.sent.prompt] += 1
-            self._add_pair(exchange, pair, identity, context, control, rounds)
-        for found in rounds.values():
+            self._add_pair(exchange, pair, identity, context, control, units)
+        for found in units.values():
             self.b += found.candidate and not found.reference
             self.c += found.reference and not found.candidate
             self.service_b += found.candidate_error and not found.reference_error
@@ -199,37 +270,38 @@ class CellTally:
         identity: tuple[str, int],
         context: Context,
         control: dict[tuple[str, int], bool] | None,
-        rounds: dict[int, _Round],
+        units: dict[int | str, _Unit],
     ) -> None:
         side = grade_exchange(exchange, context.grade)
         other = grade_exchange(pair, context.grade) if pair is not None else None
         prompt = context.prompt(exchange)
         checkable = prompt is None or prompt.checkable
-        result = outcome(side, other, checkable=checkable)
+        result, against = outcomes(side, other, checkable=checkable, plain=exchange.sent.plain)
         self.candidate.add(exchange, result)
         if result.judged:
             self.outcomes[identity] = result.failed
             cluster = (exchange.sent.block, exchange.sent.round if exchange.sent.round is not None else -1)
             self.clusters[cluster] = self.clusters.get(cluster, False) or result.failed
-        if pair is not None and other is not None:
-            against = outcome(other, side, checkable=checkable)
+            if self.by_prompt:
+                group = (exchange.sent.block, exchange.sent.prompt)
+                self.groups[group] = self.groups.get(group, False) or result.failed
+        if pair is not None and against is not None:
             self.reference.add(pair, against)
-            self._discordant(exchange, result, against, rounds)
+            self._discordant(exchange, result, against, units)
             self._compare(exchange, pair)
         elif control is not None and (identity[0], 0) in control and result.judged:
-            found = rounds.setdefault(self._unit(exchange), _Round())
+            found = units.setdefault(self._unit(exchange), _Unit())
             found.candidate |= result.failed
             found.reference |= control[identity[0], 0]
 
-    def _unit(self, exchange: Exchange) -> int:
-        """What a pair is: an exchange, or the whole round where replicas share a prompt and fail together."""
-        sent = exchange.sent
-        return sent.round if self.by_round and sent.round is not None else sent.index
+    def _unit(self, exchange: Exchange) -> int | str:
+        """What a pair is: an exchange, or all copies of a prompt, which fail together."""
+        return exchange.sent.prompt if self.by_prompt else exchange.sent.index
 
-    def _discordant(self, exchange: Exchange, result: Outcome, against: Outcome, rounds: dict[int, _Round]) -> None:
+    def _discordant(self, exchange: Exchange, result: Outcome, against: Outcome, units: dict[int | str, _Unit]) -> None:
         if "lost" in (result.state, against.state):
             return
-        found = rounds.setdefault(self._unit(exchange), _Round())
+        found = units.setdefault(self._unit(exchange), _Unit())
         found.candidate |= result.failed
         found.reference |= against.failed
         found.candidate_error |= result.state == "error"

@@ -81,7 +81,7 @@ def bleeds(exchange: Exchange, context: Context) -> tuple[Bleed, ...]:
     spoken = [
         _bleed(exchange, hits, context) for donor, hits in found.items() if len(donor) == 1 or named.isdisjoint(donor)
     ]
-    if not spoken and (fit := _fitting(exchange, received, prompt, context)) is not None:
+    if not spoken and exchange.sent.plain and (fit := _fitting(exchange, received, prompt, context)) is not None:
         return (fit,)
     return tuple(sorted(spoken, key=lambda bleed: (bleed.certainty != "certain", _RANK[bleed.source])))
 

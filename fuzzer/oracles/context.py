@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
@@ -36,7 +37,8 @@ class Context:
     """The prompts of the run, who was in flight with whom, whose content is whose, and the block's grades and pairs.
 
     ``lm_heads`` maps an endpoint's name to the precision of its output head as the user stated it; the entry
-    ``reference:NAME`` is the reference's where a candidate has the same name.
+    ``reference:NAME`` is the reference's where a candidate has the same name. ``so_far`` holds what
+    oracles that judge a rate have counted in the cell's earlier blocks.
     """
 
     prompts: Mapping[str, Prompt]
@@ -45,6 +47,7 @@ class Context:
     lm_heads: Mapping[str, str | None]
     batch: Batch
     check: Checker = families.check
+    so_far: Counter[str] = field(default_factory=Counter)
     _grades: dict[str, Grade | None] = field(default_factory=dict)
     _places: dict[_Place, Exchange] | None = None
     _replies: dict[str, str] | None = None
@@ -72,7 +75,10 @@ class Context:
             self._replies = {
                 exchange.sent.prompt: exchange.received.text
                 for exchange in self.batch
-                if exchange.sent.arm == "reference" and exchange.ok and exchange.received is not None
+                if exchange.sent.arm == "reference"
+                and exchange.sent.plain
+                and exchange.ok
+                and exchange.received is not None
             }
         return self._replies.get(prompt)
 
@@ -105,5 +111,6 @@ def _by_place(batch: Iterable[Exchange]) -> dict[_Place, Exchange]:
 
 def _place(exchange: Exchange, arm: str) -> _Place:
     sent = exchange.sent
-    index = sent.index if sent.phase == "measure" else 0  # elsewhere a prompt comes once, and not always at one place
+    planned = sent.phase in ("measure", "neighbour")
+    index = sent.index if planned else 0  # elsewhere a prompt comes once, and not always at one place
     return (sent.cell, sent.block, sent.phase, sent.pass_index, arm, index, sent.prompt)

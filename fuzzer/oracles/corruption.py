@@ -26,13 +26,13 @@ def judge(batch: Batch, context: Context) -> Iterator[Finding]:
     """A finding for every kind of corruption in every channel of every reply of the block."""
     for exchange in batch:
         received, prompt = exchange.received, context.prompt(exchange)
-        if received is None:
-            continue
+        if received is None or not exchange.sent.overrides.greedy:
+            continue  # what is drawn from a distribution, or from a bent one, may be any text
         if received.outcome == "bad-encoding":
             flaw = Flaw("invalid-encoding", "certain", 0, 0, "is not UTF-8")
             yield _finding(exchange, flaw, "body", received.raw)
         found: set[str] = set()
-        for channel, reply in _replies(received, prompt.text if prompt is not None else ""):
+        for channel, reply in _replies(exchange, received, prompt.text if prompt is not None else ""):
             for flaw in flaws(reply):
                 found.add(flaw.sub_kind)
                 yield _finding(exchange, flaw, channel, reply.text)
@@ -73,9 +73,10 @@ DETECTORS: tuple[Detector, ...] = (
 )
 
 
-def _replies(received: Received, prompt: str) -> Iterator[tuple[str, Reply]]:
+def _replies(exchange: Exchange, received: Received, prompt: str) -> Iterator[tuple[str, Reply]]:
     whole = received.outcome == "ok" and received.finish_reason != "length"
-    stopped = received.outcome == "ok" and received.finish_reason in ("stop", "tool_calls")
+    ended = received.outcome == "ok" and received.finish_reason in ("stop", "tool_calls")
+    stopped = ended and not exchange.sent.overrides.stop
     parsed = bool(received.reasoning)
     if received.text:
         yield "content", Reply(received.text, prompt, whole, stopped, parsed)

@@ -121,6 +121,8 @@ def matched(left: Exchange, right: Exchange) -> str | None:
             ("cache", a.cache != b.cache),
             ("exposure", (a.exposure > 0) != (b.exposure > 0)),
             ("max_tokens", a.max_tokens != b.max_tokens),
+            ("parameters", a.overrides != b.overrides or a.turn != b.turn),
+            ("cache tag", a.tag != b.tag),
             ("outcome", not (left.ok and right.ok)),
         )
         if differs

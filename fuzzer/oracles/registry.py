@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fuzzer.finding import Finding, Kind
-from fuzzer.oracles import bleed, corruption, divergence, health, repeat, selfcheck, service, wrong
+from fuzzer.oracles import (
+    bleed,
+    corruption,
+    divergence,
+    health,
+    independence,
+    penalties,
+    repeat,
+    selfcheck,
+    service,
+    wrong,
+)
 from fuzzer.oracles.context import Batch, Context
 
 
@@ -32,14 +43,24 @@ def _divergence(batch: Batch, context: Context) -> Iterator[Finding]:
     yield from repeat.judge(batch, context)
 
 
+def _self_consistency(batch: Batch, context: Context) -> Iterator[Finding]:
+    yield from selfcheck.judge(batch, context)
+    yield from penalties.judge(batch, context)
+
+
 _ALL = (
     Oracle("bleed", "content of another request: canaries, item names, answers; says whose and when", bleed.judge),
     Oracle("wrong-answer", "a measured reply that fails its own prompt's check", wrong.judge),
     Oracle("divergence", "greedy outputs that part where rounding cannot explain it, or from run to run", _divergence),
-    Oracle("self-consistency", "tokens, log-probabilities, usage and finish reason that disagree", selfcheck.judge),
+    Oracle(
+        "self-consistency",
+        "tokens, log-probabilities, usage, finish reason and stop strings that disagree; penalties not heeded",
+        _self_consistency,
+    ),
     Oracle("corruption", "special tokens, broken encoding, loops, foreign scripts, in every channel", corruption.judge),
     Oracle("service", "errors, time-outs, hangs and protocol faults", service.judge),
     Oracle("speculation-health", "drafting that is not what it says it is; acceptance by concurrency", health.judge),
+    Oracle("independence", "one prompt, asked alike, answered otherwise among other neighbours", independence.judge),
 )
 
 ORACLES: dict[str, Oracle] = {oracle.name: oracle for oracle in _ALL}

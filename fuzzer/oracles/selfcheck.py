@@ -1,8 +1,8 @@
 """Self-consistency: what a reply says about itself must agree, whatever the prompt was. No reference is needed.
 
 At temperature 0 every emitted token is the maximum of its own log-probabilities; token ids, usage, finish reason and
-limit agree with each other. What an engine did not tell is not guessed; certain are only a token below its maximum and
-a count of token ids that contradicts usage.
+limit agree with each other, and no text goes on past a stop string. What an engine did not tell is not guessed; certain
+are only a token below its maximum, a count of token ids that contradicts usage, and a stop string in the text.
 """
 
 from __future__ import annotations
@@ -29,11 +29,24 @@ def judge(batch: Batch, context: Context) -> Iterator[Finding]:
         received = exchange.received
         if received is None or received.outcome != "ok":
             continue
-        yield from _argmax(exchange, received)
-        yield from _counts(exchange, received)
+        overrides = exchange.sent.overrides
+        if overrides.greedy and not _constrained(exchange, context):
+            yield from _argmax(exchange, received)
+        if overrides.n == 1:  # usage counts the tokens of all choices
+            yield from _counts(exchange, received)
+            yield from _length(exchange, received, longest.get((exchange.sent.arm, exchange.sent.endpoint), 0))
         yield from _finish(exchange, received)
-        yield from _length(exchange, received, longest.get((exchange.sent.arm, exchange.sent.endpoint), 0))
-        yield from _lost_text(exchange, received)
+        if overrides.stop:
+            yield from _stop_string(exchange, received)
+        else:
+            yield from _lost_text(exchange, received)
+
+
+def _constrained(exchange: Exchange, context: Context) -> bool:
+    """Whether a grammar ruled tokens out, which the log-probabilities of most engines do not show."""
+    prompt = context.prompt(exchange)
+    asked = [wants for wants in (exchange.sent.overrides.wants, prompt.wants if prompt is not None else None) if wants]
+    return any(wants.json_schema is not None or wants.tools for wants in asked)
 
 
 def below_maximum(token: TokenLogprob) -> float:
@@ -120,6 +133,19 @@ def _lost_text(exchange: Exchange, received: Received) -> Iterator[Finding]:
         f"is empty, but its usage says {tokens} tokens",
         {"completion_tokens": tokens, "finish_reason": received.finish_reason},
     )
+
+
+def _stop_string(exchange: Exchange, received: Received) -> Iterator[Finding]:
+    stop = next((stop for stop in exchange.sent.overrides.stop if stop in received.text), None)
+    if stop is not None:
+        at = received.text.index(stop)
+        yield _said(
+            exchange,
+            "stop-string",
+            "certain",
+            f"goes on past its stop string {quote(stop)} at character {at}",
+            {"stop": stop, "at": at, "excerpt": excerpt(received.text)},
+        )
 
 
 def _said(

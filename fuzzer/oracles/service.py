@@ -1,7 +1,7 @@
 """Service faults: requests that got no usable reply, and protocol faults of those that did.
 
 A fault that the paired request was spared is certain; where there is no pair, or both failed, it is likely. An exchange
-lost to a crash of this program is no fault of the server's.
+lost to a crash of this program, or broken off by a schedule, is no fault of the server's.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from fuzzer.finding import Certainty, Finding
-from fuzzer.history.records import Exchange, Outcome, Received
+from fuzzer.finding import Certainty, Finding, dedupe_key
+from fuzzer.history.records import Exchange, Outcome, Received, Stage
 from fuzzer.oracles.build import excerpt, finding, label, quote
 from fuzzer.oracles.context import Batch, Context
 
@@ -25,10 +25,35 @@ def judge(batch: Batch, context: Context) -> Iterator[Finding]:
         if received is None:
             continue
         pair = context.pair(exchange)
-        if received.outcome != "ok":
+        if received.outcome != "ok" and not _expected(exchange, received, pair):
             yield _failed(exchange, received, pair)
         for anomaly in dict.fromkeys(received.anomalies):
             yield _anomaly(exchange, received, anomaly, pair)
+
+
+def _expected(exchange: Exchange, received: Received, pair: Exchange | None) -> bool:
+    """What a schedule does itself, or what an engine says to a neighbour that asks for what it does not offer."""
+    refused = exchange.sent.phase == "neighbour" and received.outcome == "refused"
+    return received.outcome == "cancelled" or (refused and not (pair is not None and pair.ok))
+
+
+def still_running(stage: Stage) -> Finding:
+    """A server that goes on running what its clients have broken off, or have got the end of."""
+    where, count = label(stage.arm, stage.endpoint), stage.deviations.still_running
+    return Finding(
+        key=dedupe_key("service", "still-running", where),
+        kind="service",
+        sub_kind="still-running",
+        certainty="likely",
+        arm=stage.arm,
+        endpoint=stage.endpoint,
+        cell=stage.cell,
+        phase=stage.phase,
+        exchange=None,
+        prompt=None,
+        summary=f"{where}: {count} requests still run two seconds after the last one was over or broken off",
+        evidence={"still_running": count, "cancelled": stage.deviations.cancelled},
+    )
 
 
 def _failed(exchange: Exchange, received: Received, pair: Exchange | None) -> Finding:

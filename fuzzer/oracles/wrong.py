@@ -47,7 +47,10 @@ def judge(batch: Batch, context: Context) -> Iterator[Finding]:
             yield _at_n_only(exchange, grade)
         if exchange.sent.phase != "measure":
             continue
-        if grade is not None and _is_wrong(grade, context.pair(exchange), context):
+        pair = context.pair(exchange)
+        if not exchange.sent.plain and not (pair is not None and _passed(context.grade(pair))):
+            continue  # asked otherwise than it was calibrated: only the reference says that it can be answered so
+        if grade is not None and _is_wrong(grade, pair, context):
             yield _finding(exchange, grade, context)
 
 

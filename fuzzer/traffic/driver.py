@@ -107,7 +107,7 @@ class _StageRun:
                 continue
             if counters.running is not None and full and self._full():
                 self.running.append(counters.running)
-            if counters.pool_usage is not None:
+            if counters.pool_usage is not None and self.line.traits.kv_tokens is not None:
                 self.usage = max(self.usage or 0.0, counters.pool_usage)
 
     def _full(self) -> bool:

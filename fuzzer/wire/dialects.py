@@ -35,6 +35,7 @@ class CounterNames:
     running: str | None = None
     waiting: str | None = None
     preemptions: str | None = None
+    pool_usage: str | None = None
 
     def mapping(self) -> dict[str, str]:
         """Sample name to field name of ``Counters``, for those that exist."""
@@ -178,6 +179,7 @@ VLLM = Dialect(
         running="vllm:num_requests_running",
         waiting="vllm:num_requests_waiting",
         preemptions="vllm:num_preemptions_total",
+        pool_usage="vllm:kv_cache_usage_perc",
     ),
 )
 
@@ -219,6 +221,7 @@ SGLANG = Dialect(
         running="sglang:num_running_reqs",
         waiting="sglang:num_queue_reqs",
         preemptions="sglang:num_retracted_requests_total",
+        pool_usage="sglang:token_usage",
     ),
 )
 

@@ -15,6 +15,7 @@ from fuzzer.wire.bounds import BadReplyError, Limits, quoted
 from fuzzer.wire.decode import decode
 from fuzzer.wire.dialects import dialect_for
 from fuzzer.wire.metrics import sample_lines
+from fuzzer.wire.pool import kv_pool
 from fuzzer.wire.reply import error_message
 from fuzzer.wire.session import Page, fetch, key_option, open_http
 from fuzzer.wire.text import label
@@ -32,7 +33,8 @@ class Identity(BaseModel):
     """What an endpoint says about itself.
 
     ``model`` is the id to send, ``model_given`` whether the user named it, ``models`` all that are served.
-    ``fingerprint`` is the engine's version in its own words. ``speculation`` is None where the server does not tell.
+    ``fingerprint`` is the engine's version in its own words. ``kv_block`` and ``kv_tokens`` are the sizes of a block of
+    its KV cache and of its whole pool. ``speculation`` is None where the server does not tell.
     ``context_length`` is in tokens per request, ``slots`` the number of requests that run at once.
     ``default_generation`` holds the server's own sampling defaults where they differ from the neutral ones that are
     sent. ``warnings`` are sentences for the report.
@@ -49,6 +51,8 @@ class Identity(BaseModel):
     fingerprint: str | None = None
     context_length: int | None = None
     slots: int | None = None
+    kv_block: int | None = None
+    kv_tokens: int | None = None
     speculation: bool | None = None
     default_generation: dict[str, JsonValue] = {}
     warnings: tuple[str, ...] = ()
@@ -144,6 +148,10 @@ class _Findings:
             _check_key(self._endpoint, self._pages["/props"], self._role)
         names = tuple(name for entry in self._models if (name := label(entry.get("id"))))
         model = self._model(names)
+        context = self._context(model)
+        slots = count(self._props.get("total_slots")) or count(self._info.get("max_running_requests"))
+        metrics = self._pages.get("/metrics")
+        pool = kv_pool(engine, metrics.body if metrics and metrics.ok else None, self._info, slots, context)
         return Identity(
             name=self._endpoint.name,
             url=self._endpoint.url,
@@ -152,8 +160,10 @@ class _Findings:
             model_given=self._endpoint.model is not None,
             models=names,
             fingerprint=self._version(),
-            context_length=self._context(model),
-            slots=count(self._props.get("total_slots")) or count(self._info.get("max_running_requests")),
+            context_length=context,
+            slots=slots,
+            kv_block=pool.block,
+            kv_tokens=pool.tokens,
             speculation=self._speculation(engine),
             default_generation=self._defaults(engine),
             warnings=tuple(self._warnings),

@@ -75,6 +75,7 @@ class Story:
         self._drafted = 0.0
         self._known: set[str] = set()
         self._by_round = 0
+        self.passing = 0  # the calibration pass that is being told
 
     def cell(self, concurrency: int) -> Cell:
         """The plan's cell at this level."""
@@ -123,6 +124,7 @@ class Story:
         key = calibration_key("candidate", None, concurrency)
         block = self.judge.calibration(key).blocks
         for pass_index in (ALONE, 0, 1):
+            self.passing = pass_index
             level = 1 if pass_index == ALONE else concurrency
             self._stage(key, "candidate", "calibration", block, pass_index, level, prompts, candidate, 1.0)
             self._stage(key, "reference", "calibration", block, pass_index, level, prompts, reference, 1.0)

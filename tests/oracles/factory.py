@@ -22,6 +22,7 @@ from fuzzer.history.records import (
     ToolCall,
     Usage,
 )
+from fuzzer.history.schedule import AS_PLANNED, CacheTag, Overrides
 from fuzzer.oracles.content import ContentIndex
 from fuzzer.oracles.context import Batch, Checker, Context
 from fuzzer.prompts.grade import Grade
@@ -86,6 +87,9 @@ def exchange(
     stream: bool = True,
     concurrency: int = 8,
     lost: bool = False,
+    overrides: Overrides = AS_PLANNED,
+    turn: int | None = None,
+    tag: CacheTag | None = None,
 ) -> Exchange:
     """One exchange of the prompt ``name``, sent and ended ``at`` those times (seconds)."""
     sent = Sent(
@@ -105,6 +109,9 @@ def exchange(
         max_tokens=max_tokens,
         sent_ns=at[0] * 10**9,
         in_flight=concurrency,
+        overrides=overrides,
+        turn=turn,
+        tag=tag,
     )
     usage = None
     if completion is not None or prompt_tokens is not None:

@@ -42,6 +42,7 @@ def test_a_case_a_cell_and_oracle() -> None:
     ]  # fmt: skip
     assert set(outcomes(root)) == {
         "bleed", "wrong-answer", "divergence", "self-consistency", "corruption", "service", "speculation-health",
+        "independence",
     }  # fmt: skip
 
 

@@ -1,0 +1,38 @@
+"""Whether a cell's load was what it was meant to be: N in flight, a batch that fills, a pool under pressure."""
+
+from __future__ import annotations
+
+from fuzzer.judge.tally import ArmTally
+from fuzzer.plan import Cell
+from fuzzer.shapes import SHAPES
+
+SHARE_AT_N = 0.99
+FILLED_SHARE = 0.75  # of N running, as the server tells; under it the batch never filled
+FILLED_SAMPLES = {True: 5, False: 10}  # least samples while N are in flight all the time, and between barriers
+POOL_FULL = 0.9  # of the KV pool in use, at the least, before it counts as filled
+
+
+def not_reached(arm: ArmTally, cell: Cell, name: str) -> str:
+    """Why the load of a cell says nothing, or nothing; ``name`` is the arm's."""
+    share = sum(arm.shares) / len(arm.shares) if arm.shares else 0.0
+    if share < SHARE_AT_N:
+        return f"{cell.concurrency} in flight at the {name} for only {share:.1%} of the time (99 % is asked for)"
+    shape = SHAPES[cell.schedule]
+    if shape.starved:
+        return _no_pressure(arm, name)
+    filled = (FILLED_SHARE if shape.steady else FILLED_SHARE * 2 / 3) * cell.concurrency
+    if len(arm.running) >= FILLED_SAMPLES[shape.steady] and max(arm.running) < filled:
+        return (
+            f"the {name}'s batch never filled: no more than {max(arm.running):.0f} requests ran at once with "
+            f"{cell.concurrency} in flight ({len(arm.running)} samples); its batch limit is too small"
+        )
+    return ""
+
+
+def _no_pressure(arm: ArmTally, name: str) -> str:
+    if arm.pool_usage is None or arm.pool_usage >= POOL_FULL:
+        return ""
+    return (
+        f"the {name}'s KV pool was never under pressure: no more than {arm.pool_usage:.0%} of it was in use "
+        "(more in flight, or an engine started with a smaller pool, would fill it)"
+    )
