@@ -41,8 +41,8 @@ class Task:
     """A question and its right answer, before they are framed.
 
     ``earlier`` are (question, answer) pairs of earlier turns, and ``used`` turns with calls that come after those;
-    ``system`` is a sentence for an easy system message, in place of the session tag; ``codes`` are the canaries in the
-    question, with their channels. ``framed`` is false where a hard answer cannot stand between two marks.
+    ``system`` is what the system message says besides; ``codes`` are the canaries in the question, with their channels.
+    ``framed`` is false where a hard answer cannot stand between two marks.
     """
 
     ask: str
@@ -108,9 +108,10 @@ def cohort(prompt: Prompt, group: str) -> Prompt:
 
 def _bare(family: str, rng: random.Random, prompt_id: str, level: Level, task: Task) -> Prompt:
     sheet = _Sheet()
-    system = task.system or f"Session tag: {sheet.mark(rng, 'system')}."
-    head = GUIDE if level == "hard" else "Be brief."
-    sheet.messages.append(Message(role="system", content=f"{head} {system}"))
+    marked = any(code.channel == "system" for code in task.codes)
+    tag = "" if marked else f"Session tag: {sheet.mark(rng, 'system')}."
+    told = " ".join(filter(None, (GUIDE if level == "hard" else "Be brief.", task.system, tag)))
+    sheet.messages.append(Message(role="system", content=told))
     sheet.history(rng, task)
     ask = f"Ticket: {sheet.mark(rng, 'user')}\n{task.ask}"
     sheet.messages.append(Message(role="user", content=ask))
@@ -120,7 +121,8 @@ def _bare(family: str, rng: random.Random, prompt_id: str, level: Level, task: T
 def _framed(family: str, rng: random.Random, prompt_id: str, task: Task) -> Prompt:
     sheet = _Sheet()
     tag = sheet.mark(rng, "system")
-    sheet.messages.append(Message(role="system", content=f"{GUIDE} Session tag: {tag}."))
+    told = " ".join(filter(None, (GUIDE, task.system, f"Session tag: {tag}.")))
+    sheet.messages.append(Message(role="system", content=told))
     by_case = rng.random() < 0.5
     case = sheet.mark(rng, "history") if by_case else ""
     if by_case and not (task.earlier or task.used):
@@ -129,8 +131,9 @@ def _framed(family: str, rng: random.Random, prompt_id: str, task: Task) -> Prom
     ticket = sheet.mark(rng, "user")
     closing = CASE_FIRST if by_case else TAG_FIRST
     sheet.messages.append(Message(role="user", content=f"Ticket: {ticket}\n{task.ask}\n{closing}"))
-    first, channel = (case, "history") if by_case else (tag, "system")
-    elicits: tuple[Channel, ...] = ("history", "user") if channel == "history" else ("system", "user")
+    first = case if by_case else tag
+    channel: Channel = "history" if by_case else "system"
+    elicits = tuple(dict.fromkeys((channel, "user", *task.elicits)))
     answer = f"{first}\n{task.answer}\n{ticket}"
     return _prompt(family, "hard", prompt_id, task, sheet, answer=answer, frame=(first, ticket), elicits=elicits)
 

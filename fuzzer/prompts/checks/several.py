@@ -34,11 +34,13 @@ def codes_in_order(prompt: Prompt, reply: Reply) -> Found:
 
 def _like_codes(value: list[str], body: str) -> Iterator[Candidate]:
     """Codes in upper case, with those that lost a symbol or their hyphen, and halves of right ones."""
+    found = list(_LIKE_A_CODE.finditer(body))
+    small = any(match[0].islower() and match[0].upper() in value for match in found)
     halves = {half for code in value for half in code.split("-")}
-    for match in _LIKE_A_CODE.finditer(body):
+    for match in found:
         text = match[0]
         broken = len(text) >= 6 and any(map(str.isdigit, text)) and any(map(str.isalpha, text))
-        hyphened = canary.deliberate(text) or text.upper() in value
+        hyphened = small or canary.deliberate(text) or text.upper() in value
         if hyphened if "-" in text else broken or text in halves:
             yield Candidate(text.upper(), *match.span())
 

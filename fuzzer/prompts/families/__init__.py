@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fuzzer.prompts.families import codes, copying, data, lists, numbers
+from fuzzer.prompts.families import codes, constraints, copying, data, lists, numbers
 from fuzzer.prompts.families.base import Family
 
 FAMILIES: dict[str, Family] = {
-    family.name: family for module in (codes, data, lists, numbers, copying) for family in module.FAMILIES
+    family.name: family for module in (codes, data, lists, numbers, copying, constraints) for family in module.FAMILIES
 }
 
 __all__ = ["FAMILIES", "Family"]

@@ -6,6 +6,7 @@ from fuzzer.sim.answer import Slot
 from fuzzer.sim.solver.almanac import almanac
 from fuzzer.sim.solver.chat import Chat, read_chat
 from fuzzer.sim.solver.codes import code_of_owner, code_word, table_row
+from fuzzer.sim.solver.constraints import avoiding, counted, told_by_system
 from fuzzer.sim.solver.copying import copying
 from fuzzer.sim.solver.echo import echo
 from fuzzer.sim.solver.lists import ordering, reversing, sorting
@@ -20,7 +21,8 @@ from fuzzer.sim.solver.wordlists import series, told_order, word_list
 from fuzzer.sim.solver.wordplay import bracketed, word_play
 
 _SKILLS = (
-    bracketed, word_play, copying, ordering, sorting, reversing, table_row, json_object, repeating, counting, story,
+    bracketed, word_play, copying, counted, avoiding, told_by_system, ordering, sorting, reversing, table_row,
+    json_object, repeating, counting, story,
     total, code_of_owner, code_word, almanac, calculating, arranging, comparing, word_list, series, told_order,
     records, tale, reading,
 )  # fmt: skip
