@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fuzzer import cli
+from fuzzer.cli.app import app
 from fuzzer.history.journal import read_history
 from fuzzer.history.records import Prompt, Sent
 from fuzzer.manifest import HISTORY
@@ -133,5 +134,5 @@ def test_a_dry_run_says_how_many_rows_there_are(
 ) -> None:
     path = write(tmp_path / "mine.jsonl", *rows("sharegpt"))
     monkeypatch.setattr(sys, "argv", ["specfuzz", "gate", "--candidate", DEAD, "--corpus", str(path), "--dry-run"])
-    cli.app(standalone_mode=False)
+    app(standalone_mode=False)
     assert "20 rows, all of them valid" in capfd.readouterr().out

@@ -54,7 +54,7 @@ def test_a_definition_in_whatever_dress_is_right(want: str, reply: str) -> None:
     [
         ("another-question", "def triple(count):\n    return 3 * count\n"),
         ("another-question", "```python\ndef is_prime(n):\n    return n > 1\n```"),
-        ("wrong-value", STUB),
+        ("no-answer", STUB),
         ("wrong-value", "def double(count):\n    pass\n"),
         ("wrong-value", "```python\ndef double(count:\n    return 2 * count\n```"),
         ("wrong-value", "def int(x):\n    return x"),

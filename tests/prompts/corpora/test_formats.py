@@ -50,6 +50,11 @@ def test_every_format_shows_an_example_that_it_reads() -> None:
         assert read(json.loads(shown.example)).format == name
 
 
+def test_the_guide_tells_of_every_format() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "corpora.md").read_text(encoding="utf-8")
+    assert [name for name in FORMATS if f"| `{name}` |" not in guide] == []
+
+
 def test_an_answer_in_a_log_is_no_answer_key_and_is_not_sent() -> None:
     prompt = ask(read(messages(4)))
     assert prompt.messages == said(
