@@ -89,7 +89,7 @@ WHOLE_STYLES: dict[str, Style] = {
         "{}\n\n---\nIs that all?",
         "{}\n\n(Nothing else was asked for.)",
         "{}\nThank you.",
-        "{} ✅",
+        "{}\n\n✅",
         "{}\n\nHave a nice day 😊",
     ),
     "explanation": one_of(

@@ -18,7 +18,7 @@ _NUMBER = re.compile(
 )
 _NUMBERING = re.compile(
     r"(?:^|(?<=\n))[ \t]{0,8}[0-9]{1,2}[.):](?=[ \t])"
-    r"|(?:^|(?<=\n))[ \t]{0,8}\|[ \t]{0,8}[0-9]{1,2}[ \t]{0,8}(?=\|[^|\n]{1,40}\|[ \t]{0,8}(?:\n|$))"
+    r"|(?:^|(?<=\n))[ \t]{0,8}\|[ \t]{0,8}[0-9]{1,2}[ \t]{0,8}(?=\|[^|\n]{1,40}\|[^\w\n|]{0,8}(?:\n|$))"
     r"|(?<=[ \t])[0-9]{1,2}\)(?=[ \t])"
 )
 """The numbers of the items of a list: at the start of a line, in the first of two columns, or before a bracket."""
