@@ -6,6 +6,7 @@ import json
 import time
 from typing import Any
 
+from fuzzer.sim.channels import Channels, Part
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.draws import fingerprint
 from fuzzer.sim.engine import Request
@@ -35,6 +36,7 @@ class Replies:
         self._opening = b"data: " + json.dumps(self._head).encode()[:-1]
         self._open: set[int] = set()
         self._ended: set[int] = set()
+        self._channels = [Channels(tools=request.chat.calls) for _ in range(request.chat.n)]
 
     def chunks(self) -> bytes:
         """The stream events for what is newly delivered, choice by choice."""
@@ -53,7 +55,32 @@ class Replies:
         self._open.add(index)
         if not text and not fresh and not sequence.finish_reason:
             return role
-        return role + self._event(index, {"content": text}, fresh)
+        parts = self._channels[index].feed(text, over=sequence.finish_reason is not None)
+        return role + self._event(index, self._delta(index, parts), fresh)
+
+    def _delta(self, index: int, parts: list[Part]) -> dict[str, Any]:
+        reasoning, content = _joined("reasoning", parts), _joined("content", parts)
+        calls = [
+            {"index": call} | self._call(index, call, parts)
+            for call in dict.fromkeys(part.call for part in parts if part.kind in ("name", "arguments"))
+        ]
+        delta: dict[str, Any] = {"reasoning_content": reasoning} if reasoning else {}
+        if content or not (reasoning or calls):
+            delta["content"] = content
+        return delta | ({"tool_calls": calls} if calls else {})
+
+    def _call(self, index: int, call: int, parts: list[Part]) -> dict[str, Any]:
+        own = [part for part in parts if part.call == call]
+        name, arguments = _joined("name", own), _joined("arguments", own)
+        if not name:
+            return {"function": {"arguments": arguments}}
+        function = {"name": name, "arguments": arguments}
+        return {"id": f"call-{index}-{call}-{self._head['id']}", "type": "function", "function": function}
+
+    def _reason(self, index: int) -> str | None:
+        """Why it ended; a call of a function is a reason of its own."""
+        reason = self._request.sequences[index].finish_reason
+        return "tool_calls" if reason == "stop" and self._channels[index].calls else reason
 
     def ending(self) -> bytes:
         """The usage event if it was asked for, and the mark of the end."""
@@ -76,18 +103,27 @@ class Replies:
 
     def _choice(self, index: int, sequence: Sequence) -> dict[str, Any]:
         text, tokens = sequence.take()
+        parts = self._channels[index].feed(text, over=True)
+        calls = [self._call(index, call, parts) for call in range(self._channels[index].calls)]
+        message = {
+            "role": "assistant",
+            "content": _joined("content", parts) or (None if calls else ""),
+            "refusal": None,
+            "tool_calls": calls,
+            "reasoning_content": _joined("reasoning", parts) or None,
+        }
         return {
             "index": index,
-            "message": {"role": "assistant", "content": text, "refusal": None, "tool_calls": [], "reasoning": None},
+            "message": message,
             "logprobs": self._logprobs(tokens),
-            "finish_reason": sequence.finish_reason,
+            "finish_reason": self._reason(index),
             "stop_reason": sequence.stop_reason,
             "token_ids": [token.id for token in tokens] if self._request.chat.return_token_ids else None,
         }
 
-    def _event(self, index: int, delta: dict[str, str], fresh: list[Emission], first: bool = False) -> bytes:
+    def _event(self, index: int, delta: dict[str, Any], fresh: list[Emission], first: bool = False) -> bytes:
         sequence = self._request.sequences[index]
-        reason = None if first else sequence.finish_reason
+        reason = None if first else self._reason(index)
         rest: dict[str, Any] = {"logprobs": self._logprobs(fresh) if fresh else None, "finish_reason": reason}
         if reason:
             rest["stop_reason"] = sequence.stop_reason
@@ -114,6 +150,10 @@ class Replies:
     def _logprobs(self, tokens: list[Emission]) -> dict[str, Any] | None:
         chat = self._request.chat
         return {"content": [_explained(token, chat.top_logprobs) for token in tokens]} if chat.logprobs else None
+
+
+def _joined(kind: str, parts: list[Part]) -> str:
+    return "".join(part.text for part in parts if part.kind == kind)
 
 
 def _explained(emission: Emission, top: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.sampling import WARM, Sampling
+from fuzzer.sim.wants import FUNCTIONS, WantError, rendered, with_calls
 
 MAX_TOP_LOGPROBS = 20
 MAX_CHOICES = 64
@@ -31,7 +32,10 @@ class BadRequestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What matters of a request; unknown fields are accepted silently, as vLLM does."""
+    """What matters of a request; unknown fields are accepted silently, as vLLM does.
+
+    ``messages`` begin with what stands beside the chat (see ``wants``). ``calls``: functions may be called.
+    """
 
     messages: tuple[tuple[str, str], ...]
     max_tokens: int | None = None
@@ -45,6 +49,7 @@ class ChatRequest:
     top_logprobs: int = 0
     return_token_ids: bool = False
     cache_salt: str = ""
+    calls: bool = False
 
 
 def parse_chat(body: bytes, config: SimConfig) -> ChatRequest:
@@ -62,8 +67,9 @@ def parse_chat(body: bytes, config: SimConfig) -> ChatRequest:
     options = _typed(fields, "stream_options", dict, {})
     if options and not stream:
         raise BadRequestError("Stream options can only be defined when `stream=True`.", param="stream_options")
+    messages = _prompt(fields)
     return ChatRequest(
-        messages=_messages(fields.get("messages")),
+        messages=messages,
         max_tokens=_integer(fields, "max_completion_tokens", 1) or _integer(fields, "max_tokens", 1),
         stream=stream,
         include_usage=bool(options.get("include_usage")),
@@ -75,7 +81,15 @@ def parse_chat(body: bytes, config: SimConfig) -> ChatRequest:
         top_logprobs=_integer(fields, "top_logprobs", 0, MAX_TOP_LOGPROBS) or 0,
         return_token_ids=_typed(fields, "return_token_ids", bool, False),
         cache_salt=_typed(fields, "cache_salt", str, ""),
+        calls=messages[0][0] == FUNCTIONS,
     )
+
+
+def _prompt(fields: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    try:
+        return (*rendered(fields), *_messages(fields.get("messages")))
+    except WantError as error:
+        raise BadRequestError(str(error), param=error.param) from error
 
 
 def _check_ranges(fields: dict[str, Any]) -> None:
@@ -122,15 +136,13 @@ def _messages(value: object) -> tuple[tuple[str, str], ...]:
 def _message(message: object, place: int) -> tuple[str, str]:
     if not isinstance(message, dict) or message.get("role") not in _ROLES:
         raise BadRequestError(f"messages.{place}.role: Input should be one of {sorted(_ROLES)}", param="messages")
-    content = message.get("content")
+    role, content = message["role"], message.get("content")
     if isinstance(content, list):
         parts = [part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str)]
         if len(parts) == len(content):
-            return message["role"], "\n".join(parts)
-    elif isinstance(content, str):
-        return message["role"], content
-    elif content is None and message["role"] == "assistant":
-        return message["role"], ""
+            return role, "\n".join(parts)
+    elif isinstance(content, str) or (content is None and role == "assistant"):
+        return role, with_calls(content or "", message) if role == "assistant" else content or ""
     raise BadRequestError(f"messages.{place}.content: Input should be a valid string", param="messages")
 
 

@@ -7,9 +7,9 @@ from functools import cache
 
 from fuzzer import prompts
 from fuzzer.finding import Finding
-from fuzzer.history.records import Prompt
+from fuzzer.history.records import Arm, Exchange, Prompt
 from fuzzer.oracles import ORACLES
-from fuzzer.prompts import PromptPool
+from fuzzer.prompts import PromptPool, canonical
 from tests.oracles.factory import World, exchange
 
 COUNT = 400
@@ -22,12 +22,22 @@ def asked() -> tuple[Prompt, ...]:
     return tuple(pool.prompt(index) for index in range(COUNT))
 
 
+def answered(prompt: Prompt, said: str, arm: Arm, index: int) -> Exchange:
+    """An exchange with this answer: as text, or as the arguments of the prompt's function where it asks for a call."""
+    at = (index, index + 8)
+    _, calls = canonical(prompt)
+    if not calls:
+        return exchange(prompt.id, said, arm=arm, index=index, at=at)
+    called = tuple(call.model_copy(update={"arguments": said}) for call in calls)
+    return exchange(prompt.id, calls=called, finish="tool_calls", arm=arm, index=index, at=at)
+
+
 def judged(replies: list[str]) -> list[Finding]:
     """The findings where the reference is right and the candidate answers so, eight in flight at a time."""
     exchanges = []
     for index, (prompt, reply) in enumerate(zip(asked(), replies, strict=True)):
-        exchanges.append(exchange(prompt.id, reply, index=index, at=(index, index + 8)))
-        exchanges.append(exchange(prompt.id, prompt.answer, arm="reference", index=index, at=(index, index + 8)))
+        exchanges.append(answered(prompt, reply, "candidate", index))
+        exchanges.append(answered(prompt, prompt.answer, "reference", index))
     world = World(asked(), tuple(exchanges), check=prompts.check)
     context = world.context()
     return [finding for oracle in ORACLES.values() for finding in oracle.judge(world.batch, context)]

@@ -313,7 +313,10 @@ CORE_STYLES: dict[str, tuple[tuple[Shape, ...], Style]] = {
 }
 """Styles of the core, with the shapes that they suit (none: all)."""
 
-NOT_FOR: dict[str, frozenset[str]] = {}
+NOT_FOR: dict[str, frozenset[str]] = {
+    "requoted": frozenset({"schema-json"}),
+    "stringly": frozenset({"schema-json"}),
+}
 """Styles that change what a family asks for: a person would not call the result right."""
 
 

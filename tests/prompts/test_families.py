@@ -50,7 +50,7 @@ def test_restating_the_question_before_the_answer_does_no_harm(prompt: Prompt) -
 @given(prompts(), prompts())
 @settings(max_examples=300, derandomize=True)
 def test_another_prompts_answer_is_wrong(prompt: Prompt, other: Prompt) -> None:
-    assume(not _same_number(prompt, other))
+    assume(prompt.id != other.id and not _same_number(prompt, other))  # the same index draws the same names
     grade = check(prompt, other.answer)
     assert grade.value == "wrong"
     assert grade.sub_kind in ("another-question", "wrong-value")

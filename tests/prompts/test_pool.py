@@ -11,7 +11,7 @@ from fuzzer.errors import UsageError
 from fuzzer.history.records import Prompt
 from fuzzer.manifest import new_manifest, write_manifest
 from fuzzer.plan import Endpoint, Plan
-from fuzzer.prompts import FAMILIES, PromptPool, check
+from fuzzer.prompts import FAMILIES, PromptPool, canonical, check
 from fuzzer.run import resume
 
 COUNT = 5_000
@@ -93,7 +93,8 @@ def test_a_prompt_survives_the_journal(mix: list[Prompt]) -> None:
     for prompt in mix[:200]:
         read = Prompt.model_validate_json(prompt.model_dump_json())
         assert read == prompt
-        assert check(read, read.answer).value == "right"
+        text, calls = canonical(read)
+        assert check(read, text, calls=calls).value == "right"
 
 
 def test_the_family_filter_keeps_both_levels() -> None:

@@ -1,30 +1,52 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzzer.history.records import Prompt
+from fuzzer.history.records import Prompt, ToolCall
 from fuzzer.prompts import check
 from fuzzer.prompts.families import FAMILIES
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.sim.answer import Slot, text_of
+from fuzzer.sim.channels import Channels
+from fuzzer.sim.config import SimConfig
+from fuzzer.sim.request import parse_chat
 from fuzzer.sim.solver import solve
-from tests.prompts.strategies import KINDS, make
+from fuzzer.wire.dialects import OPENAI
+from fuzzer.wire.params import Params
+from tests.prompts.strategies import CALLING, KINDS, make
 
 MIXED = [PromptPool(seed=11).prompt(index) for index in range(500)]
-BY_KIND: dict[tuple[str, str], Prompt] = {(name, level): make(name, level, 12) for name, level in KINDS}
+BY_KIND: dict[tuple[str, str], Prompt] = {(name, level): make(name, level, 12) for name, level in (*KINDS, *CALLING)}
 
 
 def chat(prompt: Prompt) -> tuple[tuple[str, str], ...]:
-    return tuple((message.role, message.content) for message in prompt.messages)
+    """The prompt as the engine reads it from a request."""
+    params = Params(max_tokens=9, thinking=prompt.wants.thinking or "auto", wants=prompt.wants)
+    body = OPENAI.body(None, prompt.messages, params)
+    return parse_chat(json.dumps(body).encode(), SimConfig()).messages
 
 
 def passed(prompt: Prompt, text: str) -> bool:
-    return check(prompt, text, finish_reason="stop").passed
+    """Whether the model's text is right once it stands in a reply."""
+    channels = Channels(tools=bool(prompt.wants.tools))
+    parts = channels.feed(text, over=True)
+    said = {kind: "".join(part.text for part in parts if part.kind == kind) for kind in ("content", "reasoning")}
+    calls = [
+        ToolCall(
+            name="".join(part.text for part in parts if (part.kind, part.call) == ("name", call)),
+            arguments="".join(part.text for part in parts if (part.kind, part.call) == ("arguments", call)),
+        )
+        for call in range(channels.calls)
+    ]
+    reason = "tool_calls" if calls else "stop"
+    grade = check(prompt, said["content"], finish_reason=reason, calls=calls, reasoning=said["reasoning"])
+    return grade.passed
 
 
 def test_every_question_of_the_pool_is_answered_right() -> None:

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from fuzzer.prompts.families import codes, constraints, copying, data, lists, numbers
+from fuzzer.prompts.families import (
+    code,
+    codes,
+    constraints,
+    conversation,
+    copying,
+    data,
+    lists,
+    numbers,
+    structured,
+    thinking,
+    tools,
+)
 from fuzzer.prompts.families.base import Family
 
-FAMILIES: dict[str, Family] = {
-    family.name: family for module in (codes, data, lists, numbers, copying, constraints) for family in module.FAMILIES
-}
+_MODULES = (
+    codes, data, lists, numbers, copying, constraints, code, structured, tools, conversation, thinking,
+)  # fmt: skip
+
+FAMILIES: dict[str, Family] = {family.name: family for module in _MODULES for family in module.FAMILIES}
 
 __all__ = ["FAMILIES", "Family"]
