@@ -36,8 +36,15 @@ class Rows:
 
     def __getitem__(self, place: int, /) -> Entry:
         (row,) = self.table.slice(place, 1).to_pylist()
-        given = {name: value for name, value in row.items() if value not in (None, "")}
+        given = {name: _without_nulls(value) for name, value in row.items() if value not in (None, "")}
         return Entry(Where(self.source, "row", self.first + place), given)
+
+
+def _without_nulls(value: Any) -> Any:
+    """Objects without the fields that only other rows have: Arrow gives all objects of a column the same fields."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def read_csv(path: Path) -> Iterator[Rows]:

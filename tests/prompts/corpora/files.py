@@ -85,7 +85,11 @@ def messages(at: int) -> dict[str, Any]:
 
 def request(at: int) -> dict[str, Any]:
     """A traffic log's row: the body of a request with tools, below another field."""
-    tool = {"type": "function", "function": {"name": "tide", "description": "Tells the tide.", "parameters": {}}}
+    parameters = {"type": "object", "properties": {"town" if at % 2 else "place": {"type": "string"}}}
+    tool = {
+        "type": "function",
+        "function": {"name": "tide", "description": "Tells the tide.", "parameters": parameters},
+    }
     call = {"id": "c1", "type": "function", "function": {"name": "tide", "arguments": f'{{"town": "{_TOWNS[at]}"}}'}}
     said = [
         {"role": "user", "content": f"When is high tide at {_TOWNS[at]}?"},

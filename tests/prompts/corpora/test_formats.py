@@ -116,6 +116,19 @@ def test_a_request_may_lie_below_other_fields_or_in_a_cell(row: dict[str, Any]) 
     assert found.id == "7"
 
 
+@pytest.mark.parametrize("more", [{"turns": 3}, {"question": "x"}, {"code": 200}, {"prompt": "x", "kwargs": {}}])
+def test_other_fields_of_a_log_do_not_make_it_another_format(more: dict[str, Any]) -> None:
+    assert read({**messages(0), **more}).format == "messages"
+
+
+@pytest.mark.parametrize(
+    "last", [{}, {"content": None}, {"content": [{"type": "audio"}]}, {"content": "", "refusal": "No."}]
+)
+def test_what_the_model_said_last_may_be_anything(last: dict[str, Any]) -> None:
+    said_last = {"role": "assistant", **last}
+    assert read({"messages": [{"role": "user", "content": "Hue?"}, said_last]}).messages == said(("user", "Hue?"))
+
+
 def test_sharegpt_asks_a_turn_drawn_by_seed_with_the_history_before_it() -> None:
     row = read(sharegpt(3))
     asked = {ask(row, seed).messages for seed in range(40)}
@@ -204,7 +217,7 @@ MBPP = rows("mbpp")[0]
         ),
         ({**IFEVAL, "kwargs": [{}, {}]}, "kwargs.1", "keywords"),
         ({**IFEVAL, "kwargs": [{}]}, "kwargs", "1 entries for 2"),
-        ({"prompt": "Hue?", "kwargs": [{}]}, "instruction_id_list", "is missing"),
+        ({"key": 1, "prompt": "Hue?", "kwargs": [{}]}, "instruction_id_list", "is missing"),
         ({"question": "How many?", "answer": "It is 5."}, "answer", "no ####"),
         ({"question": "How many?", "answer": "#### many"}, "answer", "not a number"),
         ({"question": "How many?"}, "answer", "is missing"),

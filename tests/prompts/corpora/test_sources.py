@@ -151,6 +151,10 @@ def test_parquet_is_read_with_its_lists_and_objects(tmp_path: Path) -> None:
     ifeval = tmp_path / "ifeval.parquet"
     datasets.Dataset.from_list(rows("ifeval")).to_parquet(str(ifeval))
     assert {row.check for row in corpora.load(str(ifeval)).rows} == {"ifeval"}
+    log = tmp_path / "log.parquet"
+    datasets.Dataset.from_list([row["request"]["body"] for row in rows("request")]).to_parquet(str(log))
+    tools = [row.wants.tools[0].parameters["properties"] for row in corpora.load(str(log)).rows[:2]]
+    assert tools == [{"place": {"type": "string"}}, {"town": {"type": "string"}}]
     path.write_bytes(b"PAR1 or not")
     assert "mine.parquet: cannot be read" in refusal(path)
 

@@ -10,12 +10,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from fuzzer.prompts.corpora.formats.base import Format, faults
-from fuzzer.prompts.corpora.formats.benchmarks import FORMATS as BENCHMARKS
+from fuzzer.prompts.corpora.formats.benchmarks import GSM8K, HUMAN_EVAL, IFEVAL, MBPP, MT_BENCH
 from fuzzer.prompts.corpora.formats.chats import MESSAGES, PROMPT, SHAREGPT
 from fuzzer.prompts.corpora.formats.own import OWN
 from fuzzer.prompts.corpora.rows import Raw, Row, RowError, Where
 
-FORMATS: Mapping[str, Format] = {each.name: each for each in (OWN, SHAREGPT, *BENCHMARKS, MESSAGES, PROMPT)}
+_BY_PLAINNESS = (OWN, SHAREGPT, IFEVAL, HUMAN_EVAL, MBPP, MESSAGES, MT_BENCH, GSM8K, PROMPT)
+FORMATS: Mapping[str, Format] = {each.name: each for each in _BY_PLAINNESS}
 """All formats by name; the first whose fields a row has is the row's."""
 
 _WRAPPERS = ("request", "body")  # fields in which a traffic log or a batch file keeps the request

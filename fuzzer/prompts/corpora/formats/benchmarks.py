@@ -80,16 +80,16 @@ class MtBench(Shape):
 
     turns: Annotated[tuple[str, ...], Field(min_length=1)]
     question_id: str | int | None = None
-    reference: tuple[str, ...] | None = None
+    reference: tuple[str | None, ...] | None = None
 
     def row(self) -> Row:
         """The turns, with reference answers between them."""
         if empty := [(f"turns.{place}", "is empty") for place, turn in enumerate(self.turns) if not turn.strip()]:
             raise RowError(*empty)
-        answers = list(takewhile(str.strip, self.reference or ()))[: len(self.turns) - 1]
+        known = takewhile(lambda answer: answer is not None and answer.strip(), self.reference or ())
         said = [Message(role="user", content=self.turns[0])]
-        for answer, turn in zip(answers, self.turns[1:], strict=False):
-            said += [Message(role="assistant", content=answer), Message(role="user", content=turn)]
+        for answer, turn in zip(known, self.turns[1:], strict=False):
+            said += [Message(role="assistant", content=answer or ""), Message(role="user", content=turn)]
         asks = tuple(range(0, len(said), 2))
         return Row(format=MT_BENCH.name, messages=tuple(said), asks=asks, id=name_of(self.question_id))
 
@@ -160,7 +160,7 @@ IFEVAL = Format(
     name="ifeval",
     summary="IFEval: prompt, instruction_id_list, kwargs; checked by the instructions",
     shape=IfEval,
-    signs=signs("instruction_id_list", "prompt kwargs"),
+    signs=signs("instruction_id_list", "key prompt kwargs"),
     example='{"key": 1, "prompt": "Name a river, without commas.", "instruction_id_list": ["punctuation:no_comma"], '
     '"kwargs": [{}]}',
 )
@@ -182,7 +182,7 @@ MBPP = Format(
     name="mbpp",
     summary="MBPP: text or prompt, code, test_list; checked by parsing, never run",
     shape=Mbpp,
-    signs=signs("test_list", "text code", "prompt code"),
+    signs=signs("test_list", "task_id code"),
     example='{"task_id": 1, "text": "Write add(a, b).", "code": "def add(a, b): return a + b", '
     '"test_list": ["assert add(1, 2) == 3"]}',
 )
@@ -193,4 +193,3 @@ GSM8K = Format(
     signs=signs("question"),
     example='{"question": "What is 2 + 3?", "answer": "2 + 3 = 5 #### 5"}',
 )
-FORMATS = (IFEVAL, MT_BENCH, HUMAN_EVAL, MBPP, GSM8K)

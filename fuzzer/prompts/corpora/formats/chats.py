@@ -21,6 +21,8 @@ _SPEAKERS: dict[str, Literal["system", "user", "assistant", "tool"]] = {
     "user": "user",
     "gpt": "assistant",
     "chatgpt": "assistant",
+    "bing": "assistant",
+    "bard": "assistant",
     "assistant": "assistant",
     "system": "system",
     "tool": "tool",
@@ -40,6 +42,17 @@ class Messages(Shape):
     response_format: dict[str, Any] | None = None
     max_tokens: Limit = None
     max_completion_tokens: Limit = None
+
+    @field_validator("messages", mode="before")
+    @classmethod
+    def _without_the_last_reply(cls, value: object) -> object:
+        """What the model said last is not sent, so it may be anything: no content, an image, a sound."""
+        if not isinstance(value, list):
+            return value
+        end = len(value)
+        while end and isinstance(value[end - 1], dict) and value[end - 1].get("role") == "assistant":
+            end -= 1
+        return value[:end] or value
 
     def row(self) -> Row:
         """The request as it was, up to the last message that is not the model's."""
