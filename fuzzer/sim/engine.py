@@ -151,6 +151,7 @@ class Engine:
             stop=chat.stop,
             sampling=dataclasses.replace(chat.sampling, seed=request.ordinal if chat.seed is None else chat.seed),
             logprobs=chat.logprobs,
+            runs_on=chat.ignore_eos,
         )
         for plant in self.plants:
             limits = plant.limits(request, limits)

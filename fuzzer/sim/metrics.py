@@ -30,8 +30,7 @@ def _lines(engine: Engine) -> Iterator[str]:
 
 def _families(engine: Engine) -> Iterator[tuple[str, str, _Samples]]:
     scheduler, asked, steps = engine.scheduler, engine.counters, engine.scheduler.counters
-    running = len(scheduler.running) + len(scheduler.silent)
-    yield "num_requests_running", "gauge", [("", running)]
+    yield "num_requests_running", "gauge", [("", scheduler.busy)]
     yield "num_requests_waiting", "gauge", [("", len(scheduler.waiting))]
     yield "kv_cache_usage_perc", "gauge", [("", scheduler.pool.used / scheduler.pool.blocks)]
     yield "num_preemptions", "counter", [("", steps.preemptions)]

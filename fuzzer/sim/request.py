@@ -49,6 +49,7 @@ class ChatRequest:
     top_logprobs: int = 0
     return_token_ids: bool = False
     cache_salt: str = ""
+    ignore_eos: bool = False
     calls: bool = False
 
 
@@ -81,6 +82,7 @@ def parse_chat(body: bytes, config: SimConfig) -> ChatRequest:
         top_logprobs=_integer(fields, "top_logprobs", 0, MAX_TOP_LOGPROBS) or 0,
         return_token_ids=_typed(fields, "return_token_ids", bool, False),
         cache_salt=_typed(fields, "cache_salt", str, ""),
+        ignore_eos=_typed(fields, "ignore_eos", bool, False),
         calls=messages[0][0] == FUNCTIONS,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -58,6 +59,7 @@ class Scheduler:
         self.speculating = speculating
         self.running: list[Sequence] = []
         self.silent: set[Sequence] = set()
+        self.leaked: set[Sequence] = set()
         self.waiting: deque[Sequence] = deque()
         self.pool = KvPool(config.kv_blocks, config.block_size)
         self.counters = StepCounters(accepted_at=[0] * config.k)
@@ -65,6 +67,7 @@ class Scheduler:
         self._plants = tuple(plants)
         self._head = HEADS[config.lm_head]
         self._rows = config.k + 1 if speculating else 1
+        self._free_slots = list(range(config.max_num_seqs))
         self._graph = 0.0
         self._loop: asyncio.Task[None] | None = None
 
@@ -79,14 +82,15 @@ class Scheduler:
         if sequence.over:
             return
         sequence.gone = True
-        if any(plant.keeps(sequence) for plant in self._plants) and sequence in self.running:
-            sequence.ghost = True
-            return
+        kept = sequence in self.running and any(plant.keeps(sequence) for plant in self._plants)
         self.silent.discard(sequence)
         for queue in (self.waiting, self.running):
             if sequence in queue:
                 queue.remove(sequence)
-        self._leave(sequence)
+        if kept:
+            self.leaked.add(sequence)
+        else:
+            self._leave(sequence)
 
     # --- the loop
 
@@ -105,7 +109,7 @@ class Scheduler:
 
     def _join(self) -> int:
         joined: list[Sequence] = []
-        while self.waiting and len(self.running) < self.config.max_num_seqs:
+        while self.waiting and len(self._free_slots) > 0:
             sequence = self.waiting[0]
             if self.pool.pages_for(sequence.context) > self.pool.blocks - self.pool.used and self.running:
                 break
@@ -117,6 +121,7 @@ class Scheduler:
         return len(joined)
 
     def _start(self, sequence: Sequence) -> None:
+        sequence.slot = heapq.heappop(self._free_slots)
         if not sequence.begun:
             self._admit(sequence)
         sequence.prefill = max(0, sequence.context - self.config.prefill_chunk)
@@ -168,9 +173,9 @@ class Scheduler:
             sequence.commit(emissions)
             self.counters.generated += len(sequence.emitted) - before
         for sequence in step.rows:
-            if sequence.leaves:
+            if sequence.over:
                 self._leave(sequence)
-        self.running = [sequence for sequence in self.running if not sequence.leaves]
+        self.running = [sequence for sequence in self.running if not sequence.over]
 
     # --- memory
 
@@ -190,7 +195,13 @@ class Scheduler:
             plant.preempted(sequence)
         self.running.remove(sequence)
         self._release(sequence)
+        sequence.slot = -1
         self.waiting.appendleft(sequence)
+
+    @property
+    def busy(self) -> int:
+        """Slots that are taken, as the engine tells: decoding, silent and leaked ones."""
+        return len(self.running) + len(self.silent) + len(self.leaked)
 
     def _leave(self, sequence: Sequence) -> None:
         for plant in self._plants:
@@ -199,6 +210,8 @@ class Scheduler:
         self._retire(sequence)
 
     def _release(self, sequence: Sequence) -> None:
+        if sequence.slot >= 0:
+            heapq.heappush(self._free_slots, sequence.slot)
         if sequence.pages:
             self.pool.release(sequence, sequence.prompt_tokens - sequence.cached_tokens)
 

@@ -20,7 +20,7 @@ _FILLERS = (
 
 _Candidates = list[tuple[str, float]]
 
-_ACCEPT, _FILLER = 1, 2  # purposes, so that draws for one position are independent
+_ACCEPT, _FILLER, _CHATTER = 1, 2, 4  # purposes, so that draws for one position are independent
 _SURE = 20.0  # the logit of a token that has no rival
 
 
@@ -40,20 +40,28 @@ class Emission:
 
     def replace(self, token: str) -> None:
         """Put another token in this one's place; the log-probabilities stay those of the row."""
-        known = dict(self.top)
-        if self.top:
-            self.logprob = known.get(token, self.top[-1][1] - 4.0)
         self.token = token
+        self.explain(self.top)
+
+    def explain(self, top: list[tuple[str, float]]) -> None:
+        """Take these for the log-probabilities of this place, whatever token stands there."""
+        self.top = top
+        if top:
+            self.logprob = dict(top).get(self.token, top[-1][1] - 4.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How a request wants its answer: length, stop strings, sampling, and whether log-probabilities are wanted."""
+    """How a request wants its answer: length, stop strings, sampling, and whether log-probabilities are wanted.
+
+    ``runs_on``: the end token ends nothing, the answer goes on to its length.
+    """
 
     max_tokens: int
     stop: tuple[str, ...] = ()
     sampling: Sampling = GREEDY
     logprobs: bool = False
+    runs_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +92,8 @@ class Script:
 class Sequence:
     """A request in the batch. The scheduler calls ``draft`` and ``commit``; the server takes from the outbox.
 
-    ``prefill`` is the number of prompt tokens that are still to be computed before it can decode. ``ghost``: its client
-    has gone, and the engine goes on all the same.
+    ``prefill`` is the number of prompt tokens that are still to be computed before it can decode, ``slot`` its place in
+    the engine's table while it is in the batch.
     """
 
     def __init__(
@@ -102,8 +110,8 @@ class Sequence:
         self.stop_reason: str | None = None
         self.broken = False
         self.gone = False
-        self.ghost = False
         self.begun = False
+        self.slot = -1
         self.pages: list[int] = []
         self.prefill = 0
         self.news = news or asyncio.Event()
@@ -119,11 +127,6 @@ class Sequence:
     def over(self) -> bool:
         """Whether the client will get no further token."""
         return self.finish_reason is not None or self.broken or self.gone
-
-    @property
-    def leaves(self) -> bool:
-        """Whether it has no business in the batch any more."""
-        return self.finish_reason is not None or self.broken or (self.gone and not self.ghost)
 
     @property
     def context(self) -> int:
@@ -168,7 +171,7 @@ class Sequence:
         for emission in fresh:
             self.emitted.append(emission)
             self.contents += emission.content
-            if emission.token == EOS and not self.ghost:
+            if emission.token == EOS:
                 self.finish_reason = "stop"
                 break
             if not self._undelivered():
@@ -224,8 +227,14 @@ class Sequence:
             rivals += [(token, value - values[chosen]) for token, value in zip(tokens, values, strict=True)]
         if not self._tail and script.loop:
             self._tail = [(token, False) for token in reversed(script.loop)]
-        token, content = self._tail.pop() if self._tail else (EOS, False)
+        token, content = self._tail.pop() if self._tail else (self._end(position), False)
         return self._emit(token, content, [(token, _SURE)], rivals, position, head)
+
+    def _end(self, position: int) -> str:
+        """The end token, or chatter where the answer must go on."""
+        if not self.limits.runs_on:
+            return EOS
+        return _FILLERS[int(next(stream(self.script.key, _CHATTER, position)) * len(_FILLERS))]
 
     def _values(self, node: Node, batch: Batch, row: int, head: Head) -> list[float]:
         if len(node.options) == 1:

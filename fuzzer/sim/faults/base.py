@@ -59,11 +59,11 @@ class Plant:
         """A sequence is about to lose its memory."""
 
     def keeps(self, sequence: Running) -> bool:
-        """Whether the engine goes on with a sequence whose client has gone."""
+        """Whether a running sequence whose client has gone keeps its slot and its memory."""
         return False
 
     def left(self, sequence: Running) -> None:
-        """A sequence has left the batch, finished or aborted; it still has its pages."""
+        """A sequence has left the batch, finished or aborted; it still has its slot and pages."""
 
     def freezes(self) -> bool:
         """Whether the engine makes no steps now."""

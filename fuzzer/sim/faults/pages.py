@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fuzzer.sim.sequence import Sequence as Running
 
 _LATE_STEPS = 8  # steps for which the writes of a cancelled request still land
+_CLEARED = 600  # tokens of a slot that are cleared for the next request
 
 
 class PageReuse(Plant):
@@ -99,6 +100,27 @@ class BlockEdge(Plant):
         return saying(request, mistaken(request.reading.slots, request.draw), script)
 
 
+class LongResidue(Plant):
+    """Only the beginning of a slot is cleared: what follows a long request in its slot reads the end of that one."""
+
+    def __init__(self, name: str, engine: Engine) -> None:
+        super().__init__(name, engine)
+        self._dirty: set[int] = set()
+
+    def left(self, sequence: Running) -> None:
+        """A slot is given back."""
+        long = sequence.prompt_tokens + len(sequence.emitted) > _CLEARED
+        (self._dirty.add if long else self._dirty.discard)(sequence.slot)
+
+    def joined(self, sequences: Sequence[Running]) -> None:
+        """Who gets a slot that was not cleared makes a mistake."""
+        for sequence in sequences:
+            request = self.engine.in_flight[sequence]
+            if sequence.slot in self._dirty and self.strikes(request) and own(request, sequence.script):
+                slots = mistaken(request.reading.slots, request.draw)
+                sequence.divert(saying(request, slots, sequence.script))
+
+
 FAULTS = {
     "page-reuse": Fault(
         "a cancelled request's pages are reused while it still writes to them: a bystander goes on with its answer",
@@ -132,6 +154,17 @@ FAULTS = {
         plant=PreemptLoss,
         trigger="a preemption, when the KV pool is full",
         schedule="pool-pressure",
+        minimum=2,
+    ),
+    "long-residue": Fault(
+        f"a request that gets the slot of one of more than {_CLEARED} tokens reads its end: one word is wrong",
+        0.7,
+        symptom="NONDET",
+        report="https://github.com/tenstorrent/tt-metal/issues/56324",
+        kinds=("wrong-answer",),
+        plant=LongResidue,
+        trigger=f"a slot whose last request had more than {_CLEARED} tokens",
+        schedule="long-pairs",
         minimum=2,
     ),
     "block-edge": Fault(

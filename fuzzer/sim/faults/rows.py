@@ -50,8 +50,8 @@ class RowSwap(Plant):
 
     def donor(self, step: Step, index: int, own: str) -> str:
         """A content token of another row, or nothing."""
-        for other in (*range(index), *range(index + 1, len(step.rows))):
-            for emission in step.fresh[other]:
+        for fresh in step.fresh[:index] + step.fresh[index + 1 :]:
+            for emission in fresh:
                 if emission.content and emission.token.strip() not in ("", own.strip()):
                     return emission.token
         return ""
@@ -114,14 +114,14 @@ class LogprobsRow(Plant):
 
     def drafted(self, step: Step) -> None:
         """Shift what the struck rows tell."""
-        told = [[(emission.logprob, emission.top) for emission in fresh] for fresh in step.fresh]
+        told = [[emission.top for emission in fresh] for fresh in step.fresh]
         for index, sequence in enumerate(step.rows):
             other = told[(index + 1) % len(told)]
             if len(told) < 2 or not self.strikes(self.engine.in_flight[sequence]):
                 continue
-            for emission, (logprob, top) in zip(step.fresh[index], other, strict=False):
+            for emission, top in zip(step.fresh[index], other, strict=False):
                 if emission.top and top:
-                    emission.logprob, emission.top = logprob, top
+                    emission.explain(top)
 
 
 class VerifyDrift(Plant):

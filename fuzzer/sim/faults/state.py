@@ -21,6 +21,7 @@ _FINISHED = 256  # answers that a stale answer may come from
 _CONVERSATIONS = 64  # finished turns whose slots are kept for the next one
 _BURST = 4  # sequences at once, from which a batch is a burst
 _LAZY = 3  # holes that a slot table fills before it is put in order
+_RESTORING = 5  # steps that it takes to restore a slot
 _DRAINED = 3  # sequences left, at which a drain gets stuck
 _NOBODYS = (
     "The harbour was rebuilt after the storm, and the lighthouse has stood there since.",
@@ -78,30 +79,45 @@ class StaleAnswer(Plant):
 class StaleSlot(Plant):
     """A burst drains, and the first slot keeps the state of the request that left last.
 
-    The table is put in order only when requests keep joining a batch that others have left, as under steady load.
+    The table is put in order when requests keep joining a batch that others have left, as under steady load. Otherwise
+    the engine restores the slot before it goes on, which takes some steps; if another request joins meanwhile, it is
+    cleared after all.
     """
 
     def __init__(self, name: str, engine: Engine) -> None:
         super().__init__(name, engine)
-        self._peak = self._refills = 0
+        self._peak = self._refills = self._restored = 0
         self._emptied = False
         self._last: Request | None = None
+        self._stale: Request | None = None
 
     def joined(self, sequences: Sequence[Running]) -> None:
-        """The first of a new batch finds what the last one left in its slot."""
+        """A new batch finds what the last one left in the first slot."""
         if not sequences:
             return
         running = len(self.engine.scheduler.running)
         if running <= len(sequences):
-            stale = self._last if self._peak >= _BURST and self._refills < _LAZY else None
-            self._peak = self._refills = 0
+            self._stale = self._last if self._peak >= _BURST and self._refills < _LAZY else None
+            self._peak = self._refills = self._restored = 0
             self._emptied = False
-            first = sequences[0]
-            if stale is not None and self.strikes(self.engine.in_flight[first]):
-                first.divert(dataclasses.replace(first.script, nodes=stale.reading.nodes, key=stale.reading.key))
         elif self._emptied:
             self._refills += len(sequences)
         self._peak = max(self._peak, running)
+
+    def freezes(self) -> bool:
+        """Restore the slot of a lone request; it goes on with what was in there."""
+        if self._stale is None:
+            return False
+        running = self.engine.scheduler.running
+        if len(running) != 1 or self.engine.scheduler.waiting or not self.strikes(self.engine.in_flight[running[0]]):
+            self._stale = None
+            return False
+        self._restored += 1
+        if self._restored <= _RESTORING:
+            return True
+        reading, self._stale = self._stale.reading, None
+        running[0].divert(dataclasses.replace(running[0].script, nodes=reading.nodes, key=reading.key))
+        return False
 
     def left(self, sequence: Running) -> None:
         """A slot is empty, and still holds what was in it."""
@@ -121,7 +137,7 @@ class ConversationSwap(Plant):
         if not (self.strikes(request) and own(request, script)):
             return script
         ids = request.reading.ids
-        if not any(ids[: len(said)] == said for said, _ in self._slots):
+        if not any(len(said) < len(ids) and ids[: len(said)] == said for said, _ in self._slots):
             return script
         opening = request.chat.messages[:2]
         others = [messages for _, messages in self._slots if messages[:2] != opening]
@@ -135,9 +151,7 @@ class ConversationSwap(Plant):
         """A turn is over; its slot is kept for the next one."""
         request = self.engine.in_flight[sequence]
         if sequence.finish_reason == "stop":
-            said = tuple(emission.id for emission in sequence.emitted)
-            turn = (*request.chat.messages, ("assistant", sequence.text))
-            self._slots.append(((*request.reading.ids, *said), turn))
+            self._slots.append((request.reading.ids, (*request.chat.messages, ("assistant", sequence.text))))
 
 
 class Unconditioned(Plant):
@@ -155,15 +169,15 @@ class Unconditioned(Plant):
 
 
 class CancelLeak(Plant):
-    """The engine does not hear that a client has gone: the request is generated to its limit, and keeps its slot."""
+    """An abort is lost between the front end and the engine: the request is never taken out of its slot."""
 
     def keeps(self, sequence: Running) -> bool:
-        """Go on with it."""
+        """Keep its slot and memory for good."""
         return self.strikes(self.engine.in_flight[sequence])
 
 
 class StuckDrain(Plant):
-    """A batch that drains to three sequences gets stuck until all clients have gone; ``/health`` stays green."""
+    """A batch that drains to three or fewer gets stuck until all clients have gone; ``/health`` stays green."""
 
     def __init__(self, name: str, engine: Engine) -> None:
         super().__init__(name, engine)
@@ -179,7 +193,7 @@ class StuckDrain(Plant):
 
     def drafted(self, step: Step) -> None:
         """Whether this is the drain that gets stuck, by the server's seed and the number of drains so far."""
-        if len(step.rows) == _DRAINED and self._peak >= 2 * _DRAINED and not self.engine.scheduler.waiting:
+        if len(step.rows) <= _DRAINED and self._peak >= 2 * _DRAINED and not self.engine.scheduler.waiting:
             self._peak = 0
             self._drains += 1
             config = self.engine.config
@@ -256,7 +270,7 @@ FAULTS = {
         minimum=2,
     ),
     "cancel-leak": Fault(
-        "a cancelled request is generated to its limit all the same and keeps its slot busy",
+        "a cancelled request keeps its slot and memory for good: the server stays busy with nobody waiting",
         1.0,
         symptom="HANG",
         report="https://github.com/InternLM/lmdeploy/issues/4883",
@@ -267,13 +281,13 @@ FAULTS = {
         minimum=1,
     ),
     "stuck-drain": Fault(
-        "a batch that drains to three requests gets stuck until all clients have gone; /health stays green",
+        "a batch that drains to three requests or fewer gets stuck until all clients have gone; /health stays green",
         0.3,
         symptom="HANG",
         report="https://github.com/vllm-project/vllm/issues/51593",
         kinds=("service/hang",),
         plant=StuckDrain,
-        trigger="a batch of 6 or more that drains to 3",
+        trigger="a batch of 6 or more that drains to 3 or fewer",
         schedule="rounds",
         minimum=6,
     ),

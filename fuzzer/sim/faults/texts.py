@@ -126,7 +126,6 @@ FAULTS = {
         kinds=("corruption", "wrong-answer"),
         plant=LateCollapse,
         trigger=f"output of more than {_LATE} tokens",
-        schedule="long-pairs",
     ),
     "empty-200": Fault(
         "a well-formed HTTP 200 without content",

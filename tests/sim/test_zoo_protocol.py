@@ -1,0 +1,128 @@
+"""Faults of delivery, accounting and parameters, with and without what triggers them, over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from fuzzer.sim.config import SimConfig
+from fuzzer.sim.faults import FAULTS
+
+from .driving import answer, drive, engine, right, texts
+from .traffic import is_right, question, talking
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_piece_of_a_stream_is_lost_or_comes_twice_and_a_whole_reply_is_sound() -> None:
+    def shorter(got: int, whole: int) -> bool:
+        return got < whole
+
+    def longer(got: int, whole: int) -> bool:
+        return got > whole
+
+    changed: list[tuple[str, Callable[[int, int], bool]]] = [("lost-chunk", shorter), ("repeated-chunk", longer)]
+    for fault, differs in changed:
+        async with talking({fault: 1.0}) as talk:
+            messages = [question(20) for _ in range(6)]
+            assert all(await talk.loop(messages, 3))
+            for message in messages:
+                whole, got = await talk.say(message), await talk.events(message)
+                assert differs(len(got), len(whole)), (fault, got)
+
+
+async def test_a_stop_string_inside_an_accepted_block_is_not_cut() -> None:
+    async with talking({"late-stop": 1.0}, acceptance=1.0) as late, talking({}, acceptance=1.0) as sound:
+        kept = 0
+        for _ in range(6):
+            words = question(20).split()
+            cut = f" {words[9]} "
+            said = [await talk.say(" ".join(words), stop=[cut]) for talk in (late, sound)]
+            assert cut not in said[1]
+            assert words[8] in said[1]
+            kept += cut in said[0]
+        assert kept >= 4
+        assert await late.right(question(20))
+    async with talking({"late-stop": 1.0}, speculative=False) as plain:
+        assert "bb" not in await plain.say("aa bb cc dd", stop=["bb"])
+
+
+async def test_penalties_change_a_reply_unless_they_are_ignored() -> None:
+    text = " ".join(["amber birch"] * 10)
+    for fields in ({"frequency_penalty": 2.0}, {"presence_penalty": 2.0, "frequency_penalty": 2.0}):
+        async with talking({"penalties-ignored": 1.0}) as deaf, talking({}) as sound:
+            plain = [await talk.say(text) for talk in (deaf, sound)]
+            assert await deaf.say(text, **fields) == plain[0]
+            assert await sound.say(text, **fields) != plain[1]
+
+
+async def test_a_bias_forbids_a_token() -> None:
+    async with talking({}) as talk:
+        body = await talk.ask("amber birch cedar", return_token_ids=True)
+        token = body["choices"][0]["token_ids"][0]
+        biased = await talk.ask("amber birch cedar", return_token_ids=True, logit_bias={str(token): -100})
+        assert token not in biased["choices"][0]["token_ids"]
+
+
+async def test_the_usage_counts_one_too_many_and_its_sum_tells() -> None:
+    async with talking({"usage-off-by-one": 1.0}, acceptance=0.6) as talk:
+        told = [(await talk.ask(question()))["usage"] for _ in range(30)]
+    over = [usage["prompt_tokens"] + usage["completion_tokens"] - usage["total_tokens"] for usage in told]
+    assert set(over) == {0, 1}
+
+
+async def test_several_choices_are_sampled_each_for_itself() -> None:
+    async with talking({}) as talk:
+        body = await talk.ask(question(16), n=4, temperature=1.5, seed=3)
+        said = [choice["message"]["content"] for choice in body["choices"]]
+        assert [choice["index"] for choice in body["choices"]] == [0, 1, 2, 3]
+        assert len(set(said)) > 1
+        again = await talk.ask(question(16), n=3)
+        assert len({choice["message"]["content"] for choice in again["choices"]}) == 1
+
+
+async def test_a_reply_that_must_not_end_runs_to_its_limit() -> None:
+    async with talking({}) as talk:
+        message = question(4)
+        body = await talk.ask(message, ignore_eos=True, max_tokens=60)
+        assert is_right(message, body["choices"][0]["message"]["content"])
+        assert (body["usage"]["completion_tokens"], body["choices"][0]["finish_reason"]) == (60, "length")
+
+
+@pytest.mark.parametrize("fault", sorted(FAULTS))
+async def test_a_fault_at_rate_0_is_no_fault(fault: str) -> None:
+    prompts = texts(24)
+    clean, faulted = engine(speculative=True), engine(speculative=True, faults={fault: 0.0})
+    both = [[answer(request) for request in await drive(served, prompts, 4)] for served in (clean, faulted)]
+    assert both[0] == both[1]
+
+
+UNTRIGGERED = sorted(name for name, fault in FAULTS.items() if fault.schedule or fault.concurrency != 8)
+UNTRIGGERED.remove("stuck-drain")  # the end of any traffic is a drain
+
+
+@pytest.mark.parametrize("fault", UNTRIGGERED)
+async def test_a_fault_without_its_trigger_is_no_fault(fault: str) -> None:
+    prompts = texts(64)
+    clean, faulted = engine(speculative=True), engine(speculative=True, faults={fault: 1.0})
+    done = [await drive(served, prompts, 8) for served in (clean, faulted)]
+    assert [answer(request) for request in done[0]] == [answer(request) for request in done[1]]
+    assert all(right(request) for request in done[1])
+
+
+def test_every_fault_says_what_it_is_modelled_on_and_how_it_is_found() -> None:
+    for name, fault in FAULTS.items():
+        assert fault.report.startswith("https://github.com/"), name
+        assert fault.kinds, name
+        assert fault.minimum >= 1, name
+        assert 1 <= fault.concurrency <= 32, name
+        assert not fault.schedule or fault.trigger, name
+        assert SimConfig(faults={name: fault.default_rate}).faults
+
+
+async def test_faults_do_not_slow_a_server_that_is_asked_nothing() -> None:
+    async with talking({name: 1.0 for name in FAULTS if name != "spec-off"}) as talk:
+        await asyncio.sleep(0)
+        assert (await talk.http.get("/health")).status_code == 200
