@@ -82,6 +82,7 @@ def test_a_traffic_logs_request_keeps_tools_and_calls_and_loses_its_sampling() -
     [
         ({"max_tokens": 4096}, {"max_tokens": None}),
         ({"max_completion_tokens": 9}, {"max_tokens": 9}),
+        ({"max_tokens": -1}, {"max_tokens": None}),
         ({"tool_choice": "none"}, {"tools": ()}),
         ({"tool_choice": "required"}, {"tool_choice": "required"}),
         ({"tool_choice": {"type": "function", "function": {"name": "tide"}}}, {"tool_choice": "required"}),
@@ -200,7 +201,8 @@ MBPP = rows("mbpp")[0]
         ({"messages": []}, "messages", "is empty"),
         ({"messages": [{"role": "assistant", "content": "x"}]}, "messages", "no message of a user's"),
         ({"messages": [GOOD, {"role": "system", "content": "x"}]}, "messages", "last message"),
-        ({"messages": [GOOD], "max_tokens": 0}, "max_tokens", "greater than or equal to 1"),
+        ({"messages": [GOOD], "max_tokens": "many"}, "max_tokens", "not a whole number"),
+        ({"prompt": "Hue?", "output_tokens": 0}, "output_tokens", "greater than or equal to 1"),
         ({"messages": [GOOD], "tools": [{"function": {}}]}, "tools.0.function.name", "is missing"),
         ({"conversations": []}, "conversations", "is empty"),
         ({"conversations": [{"from": "human", "value": ""}]}, "conversations.0.value", "is empty"),

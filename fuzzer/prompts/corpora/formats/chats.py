@@ -28,8 +28,6 @@ _SPEAKERS: dict[str, Literal["system", "user", "assistant", "tool"]] = {
     "tool": "tool",
 }
 
-Limit = Annotated[int, Field(ge=1)] | None
-
 
 class Messages(Shape):
     """Messages, or the body of a chat completion request; sampling parameters are left out, since greedy is asked."""
@@ -40,8 +38,8 @@ class Messages(Shape):
     tools: tuple[ToolOffer, ...] | None = None
     tool_choice: Any = None
     response_format: dict[str, Any] | None = None
-    max_tokens: Limit = None
-    max_completion_tokens: Limit = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
 
     @field_validator("messages", mode="before")
     @classmethod
@@ -130,7 +128,7 @@ class Prompt(Shape):
 
     prompt: str
     id: str | int | None = None
-    output_tokens: Limit = None
+    output_tokens: Annotated[int, Field(ge=1)] | None = None
 
     def row(self) -> Row:
         """The text as the only message."""
@@ -150,8 +148,8 @@ def name_of(identity: str | int | None) -> str:
 
 
 def short(limit: int | None) -> int | None:
-    """A row's own output limit, where it is below the usual one."""
-    return limit if limit is not None and limit < SHORT_OUTPUT else None
+    """A row's own output limit, where it is below the usual one; some clients send 0 or -1 for none."""
+    return limit if limit is not None and 0 < limit < SHORT_OUTPUT else None
 
 
 def _asked(said: tuple[Message, ...], field: str = "messages") -> tuple[Message, ...]:
