@@ -1,8 +1,8 @@
 """Servers in a child process: configuration in, one JSON line with the address out, and no life beyond the parent's.
 
-The configuration is one line of the child's standard input, so that no key is ever seen in a list of processes. The
-child ends when that input closes. The kernel closes it when the parent goes, however that ends, so a killed parent
-leaves no server behind.
+The configuration is one line of the child's standard input, so that no key is ever seen in a list of processes. A child
+that can be launched anew takes further lines. It ends when that input closes. The kernel closes it when the parent
+goes, however that ends, so a killed parent leaves no server behind.
 """
 
 from __future__ import annotations
@@ -60,6 +60,17 @@ class ChildServer:
     ) -> None:
         await self.close()
 
+    async def tell(self, told: str) -> None:
+        """Give the running child another configuration; it says when that holds. UnavailableError if it cannot."""
+        if self._process is None:
+            raise RuntimeError("the child is not running")
+        try:
+            with anyio.fail_after(self._boot_timeout):
+                self.url = await _address(self._process, told)
+        except (TimeoutError, anyio.EndOfStream, ValueError) as error:
+            raise UnavailableError(f"a server did not take its new configuration: {self._module}") from error
+        self._told = told
+
     async def close(self) -> None:
         """End the child at once and wait until it is gone; nothing if it is already."""
         if self._process is None:
@@ -108,16 +119,21 @@ def _last_lines(log: IO[bytes]) -> list[str]:
     return log.read().decode(errors="replace").strip().splitlines()[-_TAIL_LINES:]
 
 
-def serve_parent(serve: Callable[[str, Announce], None]) -> None:
+def serve_parent(serve: Callable[[str, Announce], None], relaunch: Callable[[str], str] | None = None) -> None:
     """What the child does: ``serve`` gets the configuration, and a function that tells the parent the address.
 
-    An error that is meant for a person becomes one line of the log and the exit status.
+    ``relaunch`` gets every further configuration, in a thread of its own, and returns the address once that holds. An
+    error that is meant for a person becomes one line of the log and the exit status.
     """
     channel = _claim_stdout()
     told = sys.stdin.readline()
-    threading.Thread(target=_leave_on_eof, daemon=True).start()
+
+    def announce(url: str) -> None:
+        print(json.dumps({"url": url}), file=channel, flush=True)
+
+    threading.Thread(target=_listen, args=(relaunch, announce), daemon=True).start()
     try:
-        serve(told, lambda url: print(json.dumps({"url": url}), file=channel, flush=True))
+        serve(told, announce)
     except SpecfuzzError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_status)
@@ -130,8 +146,17 @@ def _claim_stdout() -> IO[str]:
     return channel
 
 
-def _leave_on_eof() -> None:
-    """Leave at once: a normal exit would wait for requests in flight, and a native server can hang there."""
-    while os.read(0, 4096):
-        pass
-    os._exit(0)
+def _listen(relaunch: Callable[[str], str] | None, announce: Announce) -> None:
+    """Take further configurations until the input ends, or one cannot be served.
+
+    Then leave at once: a normal exit would wait for requests in flight, and a native server can hang there.
+    """
+    heard = b""
+    try:
+        while piece := os.read(0, 65536):
+            *lines, heard = (heard + piece).split(b"\n")
+            if relaunch is not None:
+                for line in lines:
+                    announce(relaunch(line.decode()))
+    finally:
+        os._exit(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -12,6 +12,7 @@ from fuzzer.sim.answer import Node, Slot, compile_answer
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.draws import fingerprint
 from fuzzer.sim.faults import FAULTS, Draw, draw_faults, strikes_server
+from fuzzer.sim.faults.base import Planted
 from fuzzer.sim.prefixes import Hit, PrefixCache
 from fuzzer.sim.request import ChatRequest
 from fuzzer.sim.scheduler import Scheduler
@@ -20,6 +21,7 @@ from fuzzer.sim.solver import solve
 from fuzzer.sim.tokens import prompt_ids
 
 _READINGS = 4096  # prompt texts whose understanding is kept
+_PLANTED = 100_000  # harms that are remembered
 
 Messages = tuple[tuple[str, str], ...]
 
@@ -47,6 +49,7 @@ class Request:
     ordinal: int
     hit: Hit
     sequences: tuple[Sequence, ...]
+    id: str = ""
     news: asyncio.Event = field(default_factory=asyncio.Event)
     refused: bool = False
     overcount: int = 0
@@ -96,6 +99,7 @@ class Engine:
         self.prefixes = PrefixCache(block=config.block_size)
         self.plants = tuple(FAULTS[name].plant(name, self) for name in FAULTS if config.faults.get(name))
         self.in_flight: dict[Sequence, Request] = {}
+        self.planted: deque[Planted] = deque(maxlen=_PLANTED)
         self.scheduler = Scheduler(config, self.speculating, self._admit, self._retire, self.plants)
         self._readings: OrderedDict[Messages, Reading] = OrderedDict()
         self._served: Counter[bytes] = Counter()
@@ -117,7 +121,7 @@ class Engine:
         """What was read lately."""
         return self._readings.values()
 
-    def submit(self, chat: ChatRequest) -> Request:
+    def submit(self, chat: ChatRequest, request_id: str = "") -> Request:
         """Accept a request; its sequences run until they are over or aborted."""
         reading = self.read(chat.messages)
         ordinal = self._served[reading.key]
@@ -126,7 +130,7 @@ class Engine:
         hit = self.prefixes.lookup(reading.ids, chat.cache_salt)
         self.counters.prompt_tokens += len(reading.ids)
         self.counters.cached_tokens += hit.tokens
-        request = Request(chat, reading, draw, ordinal, hit, ())
+        request = Request(chat, reading, draw, ordinal, hit, (), request_id)
         request.sequences = self._sequences(request)
         request.refused = any(plant.refuses(request) for plant in self.plants)
         for sequence in () if request.refused else request.sequences:

@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.engine import Engine, Request
@@ -55,11 +55,12 @@ class ChatEndpoint:
         except BadRequestError as error:
             await _send_whole(send, error.status, error.body())
             return
-        request = self._engine.submit(chat)
+        request_id = headers.get("x-request-id") or uuid.uuid4().hex
+        request = self._engine.submit(chat, request_id)
         if self._engine.refuses(request):
             await _send_whole(send, 500, _CRASH.body())
             return
-        replies = Replies(self._engine.config, self._mark, request, headers.get("x-request-id") or uuid.uuid4().hex)
+        replies = Replies(self._engine.config, self._mark, request, request_id)
         watcher = asyncio.ensure_future(self._abort_when_gone(request, receive))
         try:
             await (self._stream if chat.stream else self._whole)(request, replies, send)
@@ -149,7 +150,11 @@ def build_app(config: SimConfig) -> Starlette:
         return JSONResponse({"version": config.version})
 
     async def metrics(_: HttpRequest) -> Response:
-        return Response(exposition(engine), headers={"content-type": CONTENT_TYPE.decode()})
+        page = first_page if config.stale_metrics else exposition(engine)
+        return Response(page, headers={"content-type": CONTENT_TYPE.decode()})
+
+    async def planted(_: HttpRequest) -> Response:
+        return JSONResponse([harm._asdict() for harm in engine.planted])
 
     async def models(request: HttpRequest) -> Response:
         try:
@@ -173,6 +178,8 @@ def build_app(config: SimConfig) -> Starlette:
             Route("/sim/traffic", meter.show, methods=["GET", "DELETE"]),
         ]
     )
+            Route("/tokenize", TokenizeEndpoint(engine).serve, methods=["POST"]),
+            Route("/sim/planted", planted),
     app.state.engine = engine
     return app
 
@@ -207,10 +214,12 @@ class _Guest(_Server):
         yield
 
 
-def _prepare(kind: type[_S], config: SimConfig, announce: Callable[[str], None]) -> tuple[_S, socket.socket]:
+def _prepare(
+    kind: type[_S], config: SimConfig, announce: Callable[[str], None], app: ASGIApp | None = None
+) -> tuple[_S, socket.socket]:
     listener, url = listen(config.host, config.port)
     settings = uvicorn.Config(
-        build_app(config),
+        app or build_app(config),
         log_config=None,
         log_level="critical",
         access_log=False,
@@ -222,10 +231,11 @@ def _prepare(kind: type[_S], config: SimConfig, announce: Callable[[str], None])
     return kind(settings, lambda: announce(url)), listener
 
 
-def serve(config: SimConfig, announce: Callable[[str], None]) -> None:
+def serve(config: SimConfig, announce: Callable[[str], None], app: ASGIApp | None = None) -> None:
     """Serve until Ctrl-C or SIGTERM; ``announce`` gets the URL once connections are accepted.
 
-    UsageError says that the port cannot be taken.
+    ``app`` stands in for the application that is built from the configuration. UsageError says that the port cannot be
+    taken.
     """
     server, listener = _prepare(_Server, config, announce)
     try:

@@ -103,3 +103,24 @@ async def _hang(http: httpx.AsyncClient) -> None:
 async def _running(http: httpx.AsyncClient) -> None:
     while "} 1.0" not in (await http.get("/metrics")).text:  # noqa: ASYNC110  (only its own metrics tell)
         await anyio.sleep(0.005)
+
+
+async def test_a_running_child_takes_another_configuration_at_the_same_address() -> None:
+    async with SimServer(SimConfig(speculative=True, model="one")) as server:
+        url, pid = server.url, server.pid
+        async with httpx.AsyncClient(base_url=url) as http:
+            await http.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": "one two"}]})
+            before = (await http.get("/metrics")).text
+            await server.relaunch(SimConfig(model="two"))
+            after = (await http.get("/metrics")).text
+            assert (await http.get("/v1/models")).json()["data"][0]["id"] == "two"
+        assert (server.url, server.pid) == (url, pid)
+        assert "spec_decode" in before
+        assert "spec_decode" not in after
+        assert 'vllm:prompt_tokens_total{engine="0",model_name="two"} 0.0' in after
+
+
+async def test_a_configuration_that_cannot_be_served_ends_the_child() -> None:
+    async with SimServer(SimConfig()) as server:
+        with pytest.raises(UnavailableError, match="new configuration"):
+            await server.tell('{"k": 0}')

@@ -87,8 +87,8 @@ async def test_a_request_in_the_slot_of_a_long_one_makes_a_mistake() -> None:
 async def test_prompts_at_a_block_edge_are_answered_wrong_and_others_right() -> None:
     async with talking({"block-edge": 1.0}) as talk:
         for words in range(1, 18):
-            message = question(3)
-            body = await talk.ask(f"{'so ' * words}{message}")
+            message = f"{'so ' * words}{question(3)}"
+            body = await talk.ask(message)
             length = body["usage"]["prompt_tokens"]
             right = is_right(message, body["choices"][0]["message"]["content"])
             assert right == (length % 16 not in (15, 0, 1)), length

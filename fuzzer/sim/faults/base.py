@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fuzzer.sim.draws import fingerprint, uniforms
 
@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from fuzzer.sim.scheduler import Step
     from fuzzer.sim.sequence import Limits, Script
     from fuzzer.sim.sequence import Sequence as Running
+
+
+class Planted(NamedTuple):
+    """A harm done: the fault, the id of the request that it befell, and that of the one whose content it got."""
+
+    fault: str
+    victim: str
+    donor: str
 
 
 class Plant:
@@ -29,6 +37,10 @@ class Plant:
     def strikes(self, request: Request) -> bool:
         """Whether this request was drawn for the fault."""
         return self.name in request.draw
+
+    def acted(self, request: Request, donor: Request | None = None) -> None:
+        """Note that a request was harmed, and whose content it got: what a measurement of detection compares with."""
+        self.engine.planted.append(Planted(self.name, request.id, donor.id if donor is not None else ""))
 
     def limits(self, request: Request, limits: Limits) -> Limits:
         """How the engine takes a request's limits, when it is submitted."""

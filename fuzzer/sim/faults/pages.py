@@ -51,6 +51,7 @@ class PageReuse(Plant):
         for sequence in step.rows:
             writer = self._overwritten.pop(sequence, None)
             if writer is not None:
+                self.acted(self.engine.in_flight[sequence], writer)
                 script = sequence.script
                 sequence.divert(dataclasses.replace(script, nodes=writer.reading.nodes, key=writer.reading.key))
 
@@ -74,6 +75,7 @@ class PoisonedPrefix(Plant):
         """Whoever goes on from such a block makes the same mistake each time."""
         if request.hit.last not in self._poisoned or not own(request, script):
             return script
+        self.acted(request)
         draw = Draw(frozenset(), fingerprint(str(request.hit.last)))
         return saying(request, mistaken(request.reading.slots, draw), script)
 
@@ -83,7 +85,9 @@ class PreemptLoss(Plant):
 
     def preempted(self, sequence: Running) -> None:
         """Advance without saying anything."""
-        if sequence.prefill == 0 and self.strikes(self.engine.in_flight[sequence]):
+        request = self.engine.in_flight[sequence]
+        if sequence.prefill == 0 and self.strikes(request):
+            self.acted(request)
             self.engine.scheduler.draft(sequence, Batch(1, 1, 1.0), 0, self.engine.config.k)
 
 
@@ -97,6 +101,7 @@ class BlockEdge(Plant):
             return script
         if not (self.strikes(request) and own(request, script)):
             return script
+        self.acted(request)
         return saying(request, mistaken(request.reading.slots, request.draw), script)
 
 
@@ -117,6 +122,7 @@ class LongResidue(Plant):
         for sequence in sequences:
             request = self.engine.in_flight[sequence]
             if sequence.slot in self._dirty and self.strikes(request) and own(request, sequence.script):
+                self.acted(request)
                 slots = mistaken(request.reading.slots, request.draw)
                 sequence.divert(saying(request, slots, sequence.script))
 

@@ -22,8 +22,10 @@ class Truncate(Plant):
 
     def begins(self, request: Request, script: Script) -> Script:
         """Deliver half of it."""
-        half = max(1, length(request, script) // 2)
-        return dataclasses.replace(script, deliver=half) if self.strikes(request) else script
+        if not self.strikes(request):
+            return script
+        self.acted(request)
+        return dataclasses.replace(script, deliver=max(1, length(request, script) // 2))
 
 
 class ServerError(Plant):
@@ -35,8 +37,10 @@ class ServerError(Plant):
 
     def begins(self, request: Request, script: Script) -> Script:
         """Break off half-way."""
-        half = max(1, length(request, script) // 2)
-        return dataclasses.replace(script, break_at=half) if self.strikes(request) else script
+        if not self.strikes(request):
+            return script
+        self.acted(request)
+        return dataclasses.replace(script, break_at=max(1, length(request, script) // 2))
 
     def _breaks_off(self, request: Request) -> bool:
         return request.chat.stream and request.draw.choose(3, 4) == 0
@@ -55,7 +59,10 @@ class Hang(Plant):
 
     def begins(self, request: Request, script: Script) -> Script:
         """Say nothing for ever."""
-        return dataclasses.replace(script, silent=True) if self.strikes(request) else script
+        if not self.strikes(request):
+            return script
+        self.acted(request)
+        return dataclasses.replace(script, silent=True)
 
 
 class LostChunk(Plant):
@@ -63,8 +70,10 @@ class LostChunk(Plant):
 
     def begins(self, request: Request, script: Script) -> Script:
         """Lose the first or second piece."""
-        struck = request.chat.stream and self.strikes(request)
-        return dataclasses.replace(script, lose=1 + request.draw.choose(2, 10)) if struck else script
+        if not (request.chat.stream and self.strikes(request)):
+            return script
+        self.acted(request)
+        return dataclasses.replace(script, lose=1 + request.draw.choose(2, 10))
 
 
 class RepeatedChunk(Plant):
@@ -72,8 +81,10 @@ class RepeatedChunk(Plant):
 
     def begins(self, request: Request, script: Script) -> Script:
         """Repeat the first or second piece."""
-        struck = request.chat.stream and self.strikes(request)
-        return dataclasses.replace(script, repeat=1 + request.draw.choose(2, 10)) if struck else script
+        if not (request.chat.stream and self.strikes(request)):
+            return script
+        self.acted(request)
+        return dataclasses.replace(script, repeat=1 + request.draw.choose(2, 10))
 
 
 class LateStop(Plant):
@@ -109,6 +120,7 @@ class UsageOffByOne(Plant):
             request = self.engine.in_flight[sequence]
             ends = fresh and fresh[-1].token == EOS and self.engine.speculating and self.strikes(request)
             if ends and sequence.accepted(config.acceptance, config.k) >= len(fresh):
+                self.acted(request)
                 request.overcount += 1
 
 
@@ -189,7 +201,7 @@ FAULTS = {
         1.0,
         symptom="PARAM_IGNORED",
         report="https://github.com/vllm-project/vllm/issues/18902",
-        kinds=("self-consistency/parameter-ignored",),
+        kinds=("self-consistency/penalties-ignored",),
         plant=PenaltiesIgnored,
         trigger="a penalty, with speculation",
         schedule="param-fuzz",

@@ -44,17 +44,18 @@ class RowSwap(Plant):
             if sequence in self._done or not self.strikes(self.engine.in_flight[sequence]):
                 continue
             emission = self._struck(sequence, step.fresh[index]) if self.victim(sequence) else None
-            if emission is not None and (token := self.donor(step, index, emission.token)):
-                emission.replace(token)
+            if emission is not None and (found := self._donor(step, index, emission.token)):
+                self.acted(self.engine.in_flight[sequence], self.engine.in_flight[found[0]])
+                emission.replace(found[1])
                 self._done.add(sequence)
 
-    def donor(self, step: Step, index: int, own: str) -> str:
-        """A content token of another row, or nothing."""
-        for fresh in step.fresh[:index] + step.fresh[index + 1 :]:
-            for emission in fresh:
+    def _donor(self, step: Step, index: int, own: str) -> tuple[Sequence, str] | None:
+        """Another row with a content token of its own in this step."""
+        for sequence, fresh in zip(step.rows, step.fresh, strict=True):
+            for emission in fresh if sequence is not step.rows[index] else ():
                 if emission.content and emission.token.strip() not in ("", own.strip()):
-                    return emission.token
-        return ""
+                    return sequence, emission.token
+        return None
 
     def left(self, sequence: Sequence) -> None:
         """Forget it."""
@@ -119,6 +120,7 @@ class LogprobsRow(Plant):
             other = told[(index + 1) % len(told)]
             if len(told) < 2 or not self.strikes(self.engine.in_flight[sequence]):
                 continue
+            self.acted(self.engine.in_flight[sequence])
             for emission, top in zip(step.fresh[index], other, strict=False):
                 if emission.top and top:
                     emission.explain(top)

@@ -39,12 +39,13 @@ class LastMessageSwap(Plant):
         if not (self.strikes(request) and own(request, script)):
             return script
         mine = _last_user(request.chat.messages)
-        texts = {_last_user(other.chat.messages): None for other in self.engine.in_flight.values()}
+        texts = {_last_user(other.chat.messages): other for other in self.engine.in_flight.values()}
         others = [text for text in texts if text not in ("", mine)]
         if not (mine and others):
             return script
-        asked = _with_last_user(request.chat.messages, others[request.draw.choose(len(others), 6)])
-        reading = self.engine.read(asked)
+        text = others[request.draw.choose(len(others), 6)]
+        self.acted(request, texts[text])
+        reading = self.engine.read(_with_last_user(request.chat.messages, text))
         return dataclasses.replace(script, nodes=reading.nodes, key=reading.key)
 
 
@@ -53,7 +54,7 @@ class StaleAnswer(Plant):
 
     def __init__(self, name: str, engine: Engine) -> None:
         super().__init__(name, engine)
-        self._finished: OrderedDict[bytes, str] = OrderedDict()
+        self._finished: OrderedDict[bytes, Request] = OrderedDict()
 
     def begins(self, request: Request, script: Script) -> Script:
         """Say one of the answers that nobody in flight waits for."""
@@ -61,16 +62,18 @@ class StaleAnswer(Plant):
             return script
         busy = {other.reading.key for other in self.engine.in_flight.values()}
         right = text_of(request.reading.slots)
-        texts = [text for key, text in self._finished.items() if key not in busy and text != right]
-        if not texts:
+        others = [other for key, other in self._finished.items() if key not in busy and other.sequence.text != right]
+        if not others:
             return script
-        return saying(request, (Slot(texts[request.draw.choose(len(texts), 7)], content=True),), script)
+        other = others[request.draw.choose(len(others), 7)]
+        self.acted(request, other)
+        return saying(request, (Slot(other.sequence.text, content=True),), script)
 
     def left(self, sequence: Running) -> None:
         """Remember a whole answer."""
         request = self.engine.in_flight[sequence]
         if sequence.finish_reason == "stop" and sequence.text and "truncate" not in request.draw:
-            self._finished[request.reading.key] = sequence.text
+            self._finished[request.reading.key] = request
             self._finished.move_to_end(request.reading.key)
             if len(self._finished) > _FINISHED:
                 self._finished.popitem(last=False)
@@ -115,6 +118,7 @@ class StaleSlot(Plant):
         self._restored += 1
         if self._restored <= _RESTORING:
             return True
+        self.acted(self.engine.in_flight[running[0]], self._stale)
         reading, self._stale = self._stale.reading, None
         running[0].divert(dataclasses.replace(running[0].script, nodes=reading.nodes, key=reading.key))
         return False
@@ -130,28 +134,28 @@ class ConversationSwap(Plant):
 
     def __init__(self, name: str, engine: Engine) -> None:
         super().__init__(name, engine)
-        self._slots: deque[tuple[tuple[int, ...], Messages]] = deque(maxlen=_CONVERSATIONS)
+        self._slots: deque[Request] = deque(maxlen=_CONVERSATIONS)
 
     def begins(self, request: Request, script: Script) -> Script:
         """Answer one's own last message after somebody else's conversation."""
         if not (self.strikes(request) and own(request, script)):
             return script
-        ids = request.reading.ids
-        if not any(len(said) < len(ids) and ids[: len(said)] == said for said, _ in self._slots):
+        if not any(_goes_on(request, earlier) for earlier in self._slots):
             return script
         opening = request.chat.messages[:2]
-        others = [messages for _, messages in self._slots if messages[:2] != opening]
+        others = [other for other in self._slots if other.chat.messages[:2] != opening]
         if not others:
             return script
-        theirs = others[request.draw.choose(len(others), 8)]
-        reading = self.engine.read((*theirs, request.chat.messages[-1]))
+        other = others[request.draw.choose(len(others), 8)]
+        self.acted(request, other)
+        said = ("assistant", other.sequence.text)
+        reading = self.engine.read((*other.chat.messages, said, request.chat.messages[-1]))
         return dataclasses.replace(script, nodes=reading.nodes, key=reading.key)
 
     def left(self, sequence: Running) -> None:
         """A turn is over; its slot is kept for the next one."""
-        request = self.engine.in_flight[sequence]
         if sequence.finish_reason == "stop":
-            self._slots.append((request.reading.ids, (*request.chat.messages, ("assistant", sequence.text))))
+            self._slots.append(self.engine.in_flight[sequence])
 
 
 class Unconditioned(Plant):
@@ -165,6 +169,7 @@ class Unconditioned(Plant):
         first = next(other for other in self.engine.in_flight.values() if other.reading.key == request.reading.key)
         if len(copies) < 2 or first is request:
             return script
+        self.acted(request)
         return saying(request, (Slot(_NOBODYS[request.draw.choose(len(_NOBODYS), 9)], content=True),), script)
 
 
@@ -173,7 +178,10 @@ class CancelLeak(Plant):
 
     def keeps(self, sequence: Running) -> bool:
         """Keep its slot and memory for good."""
-        return self.strikes(self.engine.in_flight[sequence])
+        request = self.engine.in_flight[sequence]
+        if self.strikes(request):
+            self.acted(request)
+        return self.strikes(request)
 
 
 class StuckDrain(Plant):
@@ -198,10 +206,18 @@ class StuckDrain(Plant):
             self._drains += 1
             config = self.engine.config
             self._stuck = strikes_server(config.faults, self.name, config.seed, self._drains)
+            for sequence in step.rows if self._stuck else ():
+                self.acted(self.engine.in_flight[sequence])
 
     def freezes(self) -> bool:
         """Whether no step is made."""
         return self._stuck
+
+
+def _goes_on(request: Request, earlier: Request) -> bool:
+    """Whether a prompt begins with the whole of an earlier one, and goes on."""
+    mine, theirs = request.reading.ids, earlier.reading.ids
+    return len(theirs) < len(mine) and mine[: len(theirs)] == theirs
 
 
 def _last_user(messages: Messages) -> str:
@@ -274,7 +290,7 @@ FAULTS = {
         1.0,
         symptom="HANG",
         report="https://github.com/InternLM/lmdeploy/issues/4883",
-        kinds=("service/load-leak",),
+        kinds=("service/still-running",),
         plant=CancelLeak,
         trigger="a client that leaves while its request runs",
         schedule="shared-prefix-cancel",

@@ -29,6 +29,7 @@ class TokenNoise(Plant):
         places = content_places(request.reading.slots)
         if not (places and self.strikes(request) and own(request, script)):
             return script
+        self.acted(request)
         place = places[request.draw.choose(len(places), 1)]
         text = _damage(request.reading.slots[place].text, request.draw.choose(3, 2))
         return saying(request, with_slot(request.reading.slots, place, text), script)
@@ -45,6 +46,7 @@ class LookAlikes(Plant):
         ]
         if not (places and self.strikes(request) and own(request, script)):
             return script
+        self.acted(request)
         place = places[request.draw.choose(len(places), 1)]
         return saying(request, with_slot(slots, place, slots[place].text.translate(_LOOK_ALIKES)), script)
 
@@ -64,6 +66,7 @@ class DoubledSyllables(Plant):
                     and len(emission.token.strip()) > _SYLLABLE
                     and emission.token[-_SYLLABLE:].isalnum()
                 ):
+                    self.acted(self.engine.in_flight[sequence])
                     emission.replace(emission.token + emission.token[-_SYLLABLE:])
                     break
 
@@ -75,6 +78,7 @@ class Collapse(Plant):
         """Keep the first half of the answer, then repeat a phrase."""
         if not (self.strikes(request) and own(request, script)):
             return script
+        self.acted(request)
         slots, key = request.reading.slots, request.reading.key
         loop = _LOOPS[request.draw.choose(len(_LOOPS), 3)]
         return dataclasses.replace(script, nodes=compile_answer(slots[: len(slots) // 2], key), key=key, loop=loop)
@@ -88,6 +92,7 @@ class LateCollapse(Plant):
         for sequence in step.rows:
             request = self.engine.in_flight[sequence]
             if len(sequence.emitted) >= _LATE and not sequence.script.loop and self.strikes(request):
+                self.acted(request)
                 loop = _LOOPS[request.draw.choose(len(_LOOPS), 3)]
                 sequence.divert(dataclasses.replace(sequence.script, nodes=(), loop=loop))
 
@@ -97,7 +102,10 @@ class Empty(Plant):
 
     def begins(self, request: Request, script: Script) -> Script:
         """Say nothing."""
-        return dataclasses.replace(script, nodes=()) if self.strikes(request) and own(request, script) else script
+        if not (self.strikes(request) and own(request, script)):
+            return script
+        self.acted(request)
+        return dataclasses.replace(script, nodes=())
 
 
 def _damage(text: str, how: int) -> str:
