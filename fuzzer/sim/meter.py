@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-_REMEMBERED = 100_000  # requests
+_REMEMBERED = 100_000  # requests, and engine steps
 
 Ending = Literal["whole", "gone", "broken"]
 
@@ -48,7 +48,12 @@ class Meter:
         self._since = time.monotonic_ns()
         self._ns: Counter[int] = Counter()
         self._seen: deque[Seen] = deque(maxlen=_REMEMBERED)
+        self._steps: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)
         self._most = 0
+
+    def step(self) -> None:
+        """The engine is about to take a step: what is in flight now is what its batch can be made of."""
+        self._steps.append((time.monotonic_ns(), self._count))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request and watch it."""
@@ -83,6 +88,7 @@ class Meter:
                 "now_ns": self._since,
                 "seconds": {str(count): ns / 1e9 for count, ns in sorted(self._ns.items())},
                 "most": self._most,
+                "steps": list(self._steps),
                 "requests": [[seen.id, seen.began_ns, seen.ended_ns, seen.ending] for seen in self._seen],
             }
         )

@@ -69,6 +69,7 @@ class Scheduler:
         self._rows = config.k + 1 if speculating else 1
         self._free_slots = list(range(config.max_num_seqs))
         self._graph = 0.0
+        self.watch: Callable[[], None] | None = None  # called before every step
         self._loop: asyncio.Task[None] | None = None
 
     def submit(self, sequence: Sequence) -> None:
@@ -99,6 +100,8 @@ class Scheduler:
             while self.running or self.waiting:
                 extra = self._join() + sum(sequence.prefill > 0 for sequence in self.running)
                 await asyncio.sleep(self.config.step_seconds * (1.0 + PREFILL_STEPS * extra))
+                if self.watch is not None:
+                    self.watch()
                 if any(plant.freezes() for plant in self._plants):
                     continue
                 for _ in range(1 if self.speculating else PLAIN_STEPS):

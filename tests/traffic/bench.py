@@ -37,26 +37,17 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class Traffic:
-    """What the server saw: seconds at each number in flight, the largest number, and every request."""
+    """What the server saw: seconds at each number in flight, the largest number, its engine's steps, every request."""
 
     seconds: dict[int, float]
     most: int
+    steps: list[tuple[int, int]]
     requests: list[Seen]
 
-    def share(self, count: int) -> float:
-        """The share of the time with exactly so many in flight, between the first and the last time they were."""
-        return self.seconds.get(count, 0.0) / sum(self.seconds.values())
-
-    def between(self, start_ns: int, end_ns: int) -> dict[int, int]:
-        """Nanoseconds at each number in flight in a stretch of time."""
-        moves = sorted((at, step) for seen in self.requests for at, step in ((seen.began_ns, 1), (seen.ended_ns, -1)))
-        table: dict[int, int] = {}
-        count, since = 0, start_ns
-        for at, step in moves:
-            stop = min(max(at, start_ns), end_ns)
-            table[count] = table.get(count, 0) + stop - since
-            count, since = count + step, stop
-        return {number: ns for number, ns in table.items() if ns}
+    def share_of_steps(self, count: int, start_ns: int, end_ns: int) -> float:
+        """The share of the engine's steps in a stretch of time that found exactly so many requests in flight."""
+        found = [in_flight for at, in_flight in self.steps if start_ns <= at <= end_ns]
+        return found.count(count) / len(found)
 
 
 def prompt(prompt_id: str, earlier: int = 0) -> Prompt:
@@ -120,7 +111,8 @@ class Bench:
         async with httpx.AsyncClient(trust_env=False) as client:
             told = (await client.get(f"{self.url}/sim/traffic")).json()
         seconds = {int(count): value for count, value in told["seconds"].items()}
-        return Traffic(seconds, told["most"], [Seen(*row) for row in told["requests"]])
+        steps = [(at, count) for at, count in told["steps"]]
+        return Traffic(seconds, told["most"], steps, [Seen(*row) for row in told["requests"]])
 
     @property
     def sent(self) -> list[Sent]:
