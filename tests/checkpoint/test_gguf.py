@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.heads import variant
 from fuzzer.checkpoint import UNKNOWN, inspect
 from fuzzer.errors import UsageError
 from tests.checkpoint.makers import gguf
@@ -82,3 +83,27 @@ def test_a_damaged_file_is_one_clear_line(tmp_path: Path, name: str) -> None:
     path.write_bytes(DAMAGE[name])
     with pytest.raises(UsageError, match=r"^--checkpoint: m\.gguf is damaged"):
         inspect(path)
+
+
+@pytest.mark.parametrize(
+    ("head", "precision"),
+    [("F32", "fp32"), ("F16", "fp16"), ("BF16", "bf16"), ("Q8_0", "q8_0"), ("Q5_0", "q5_0"), ("Q4_0", "q4_0")],
+)
+def test_variants_that_differ_only_in_the_head_are_told_apart(tmp_path: Path, head: str, precision: str) -> None:
+    package, np = pytest.importorskip("gguf"), pytest.importorskip("numpy")
+    kind = package.GGMLQuantizationType.Q8_0
+    writer = package.GGUFWriter(tmp_path / "m.gguf", "llama")
+    writer.add_array("tokenizer.ggml.tokens", ["a", "b"])
+    values = np.linspace(-1, 1, 128, dtype=np.float32).reshape(2, 64)
+    writer.add_tensor("token_embd.weight", package.quantize(values, kind), raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    made = variant(tmp_path / "m.gguf", head, tmp_path)
+    found = inspect(made)
+    assert (found.precision, found.tied) == (precision, False)
+    reader = package.GGUFReader(made)
+    assert reader.fields["tokenizer.ggml.tokens"].contents() == ["a", "b"]
+    assert [tensor.name for tensor in reader.tensors] == ["token_embd.weight", "output.weight"]
+    assert variant(tmp_path / "m.gguf", head, tmp_path) == made
