@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _FINISHED = 256  # answers that a stale answer may come from
 _CONVERSATIONS = 64  # finished turns whose slots are kept for the next one
 _BURST = 4  # sequences at once, from which a batch is a burst
-_LAZY = 3  # holes that a slot table fills before it is put in order
+_LAZY = 3  # requests that join a batch others have left, from which it is steady load
+_TURNS = 2  # lone requests and bursts that have taken turns before a slot is kept
 _RESTORING = 5  # steps that it takes to restore a slot
 _DRAINED = 3  # sequences left, at which a drain gets stuck
 _NOBODYS = (
@@ -80,32 +81,43 @@ class StaleAnswer(Plant):
 
 
 class StaleSlot(Plant):
-    """A burst drains, and the first slot keeps the state of the request that left last.
+    """Where lone requests and bursts take turns, a lone one's slot is kept for the next; a burst overwrites it unsaid.
 
-    The table is put in order when requests keep joining a batch that others have left, as under steady load. Otherwise
-    the engine restores the slot before it goes on, which takes some steps; if another request joins meanwhile, it is
-    cleared after all.
+    Any other order drops what is kept: bursts in a row, lone requests in a row, and steady load, where requests keep
+    joining a batch that others have left. To restore a slot takes some steps; if another request joins meanwhile, it
+    is cleared after all.
     """
 
     def __init__(self, name: str, engine: Engine) -> None:
         super().__init__(name, engine)
         self._peak = self._refills = self._restored = 0
-        self._emptied = False
+        self._emptied = self._lone = False
+        self._turns = 0
         self._last: Request | None = None
         self._stale: Request | None = None
 
     def joined(self, sequences: Sequence[Running]) -> None:
-        """A new batch finds what the last one left in the first slot."""
+        """A batch that starts from nothing finds what the last one left in the first slot."""
         if not sequences:
             return
         running = len(self.engine.scheduler.running)
         if running <= len(sequences):
-            self._stale = self._last if self._peak >= _BURST and self._refills < _LAZY else None
+            self._take_turns()
+            self._stale = self._last if self._turns >= _TURNS and not self._lone else None
             self._peak = self._refills = self._restored = 0
             self._emptied = False
         elif self._emptied:
             self._refills += len(sequences)
         self._peak = max(self._peak, running)
+
+    def _take_turns(self) -> None:
+        """Count how often a lone request and a burst have followed each other, until now."""
+        lone, burst = self._peak == 1, self._peak >= _BURST and self._refills < _LAZY
+        if not burst and not (lone and not self._lone):
+            self._turns = 0
+        elif burst:
+            self._turns = self._turns + 1 if self._lone else 0
+        self._lone = lone
 
     def freezes(self) -> bool:
         """Restore the slot of a lone request; it goes on with what was in there."""
@@ -257,9 +269,9 @@ FAULTS = {
         report="https://github.com/tenstorrent/tt-metal/issues/56680",
         kinds=("bleed",),
         plant=StaleSlot,
-        trigger="the first request after a burst of 4 or more that drained without refills",
+        trigger="a lone request after a burst of 4 or more that drained, where such have taken turns before",
         schedule="burst-solo",
-        minimum=_BURST + 1,
+        minimum=2 * (_BURST + 1) + 1,
         donors=frozenset({"stale", "ambiguous"}),
     ),
     "conversation-swap": Fault(
