@@ -314,6 +314,7 @@ CORE_STYLES: dict[str, tuple[tuple[Shape, ...], Style]] = {
 """Styles of the core, with the shapes that they suit (none: all)."""
 
 NOT_FOR: dict[str, frozenset[str]] = {
+    "case": frozenset({"transform"}),
     "requoted": frozenset({"schema-json"}),
     "stringly": frozenset({"schema-json"}),
 }

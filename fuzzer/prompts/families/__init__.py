@@ -14,11 +14,12 @@ from fuzzer.prompts.families import (
     structured,
     thinking,
     tools,
+    transforms,
 )
 from fuzzer.prompts.families.base import Family
 
 _MODULES = (
-    codes, data, lists, numbers, copying, constraints, code, structured, tools, conversation, thinking,
+    codes, data, lists, numbers, copying, constraints, transforms, code, structured, tools, conversation, thinking,
 )  # fmt: skip
 
 FAMILIES: dict[str, Family] = {family.name: family for module in _MODULES for family in module.FAMILIES}

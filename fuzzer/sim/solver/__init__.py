@@ -21,6 +21,7 @@ from fuzzer.sim.solver.sums import calculating, tale
 from fuzzer.sim.solver.talk import place_in_list
 from fuzzer.sim.solver.texts import json_object, repeating
 from fuzzer.sim.solver.thoughts import after_swaps, thinking
+from fuzzer.sim.solver.transforms import transforming
 from fuzzer.sim.solver.wording import mark, maybe
 from fuzzer.sim.solver.wordlists import series, told_order, word_list
 from fuzzer.sim.solver.wordplay import bracketed, word_play
@@ -28,8 +29,8 @@ from fuzzer.sim.wants import Wanted, read
 
 _SKILLS = (
     place_in_list, python_function, after_swaps, bracketed, word_play, copying, counted, avoiding, told_by_system,
-    ordering, sorting, reversing, table_row, json_object, repeating, counting, story, total, code_of_owner, code_word,
-    almanac, calculating, arranging, comparing, word_list, series, told_order, records, tale, reading,
+    transforming, ordering, sorting, reversing, table_row, json_object, repeating, counting, story, total,
+    code_of_owner, code_word, almanac, calculating, arranging, comparing, word_list, series, told_order, records, tale, reading,
 )  # fmt: skip
 
 
