@@ -232,9 +232,11 @@ def _levels(options: Options) -> tuple[int, ...]:
 def _schedules(options: Options) -> tuple[ScheduleName, ...]:
     names = _names(options, "schedule") or ("closed-loop", "burst-solo")
     known: tuple[ScheduleName, ...] = get_args(ScheduleName)
+    if names == ("all",):
+        return known
     for name in names:
         if name not in known:
-            raise UsageError(f"--schedule: unknown schedule {name!r}; known are {', '.join(known)}")
+            raise UsageError(f"--schedule: unknown schedule {name!r}; known are all, {', '.join(known)}")
     return tuple(name for wanted in names for name in known if name == wanted)
 
 

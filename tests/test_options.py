@@ -9,6 +9,7 @@ import pytest
 from fuzzer.errors import UsageError
 from fuzzer.options import build_plan, read_config
 from fuzzer.plan import LADDER
+from fuzzer.traffic.schedules import SCHEDULES
 
 CANDIDATE = {"candidate": ["http://127.0.0.1:8001"]}
 PAIR = {**CANDIDATE, "reference": ["http://127.0.0.1:8000"]}
@@ -77,6 +78,11 @@ def test_the_default_is_one_control_and_two_gated_cells() -> None:
         ("gated", 8, "burst-solo"),
     ]
     assert plan.policy.sequential
+
+
+def test_all_schedules_are_the_nightly_set() -> None:
+    plan = build_plan({**PAIR, "schedule": ["all"]})
+    assert plan.schedules == tuple(SCHEDULES)
 
 
 def test_a_single_level_of_one_is_gated() -> None:

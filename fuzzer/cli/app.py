@@ -65,7 +65,7 @@ def gate(
     concurrency: Annotated[str | None, typer.Option(metavar="N,N", help="Levels to run; default 1,8.")] = None,
     ladder: Annotated[bool | None, typer.Option("--ladder", help="Levels 1,2,3,4,5,6,8,12,16,32.")] = None,
     schedule: Annotated[
-        list[str] | None, typer.Option(metavar="NAME,...", help="Traffic shapes; default closed-loop,burst-solo.")
+        list[str] | None, typer.Option(metavar="NAME,...", help="Traffic shapes, or all of them; two by default.")
     ] = None,
     requests: Annotated[
         int | None, typer.Option(metavar="N", help="Fixed judged answers a gated cell; default: a sequential test.")

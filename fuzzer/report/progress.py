@@ -79,7 +79,7 @@ class Progress:
     def exchange_done(self, event: ExchangeDone) -> None:
         """Count an exchange, and whether it failed to come back."""
         self.exchanges += 1
-        self.done += event.phase != "filler"
+        self.done += event.phase not in ("filler", "neighbour")
         self.errors += event.outcome != "ok"
 
     def block_judged(self, event: BlockJudged) -> None:

@@ -63,14 +63,19 @@ class _Response(aiohttp.ClientResponse):
     async def start(self, connection: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
         protocol = connection.protocol
         closed = protocol.closed if protocol is not None else None
-        await super().start(connection)
         if closed is not None:
             closed.add_done_callback(self._settle)
+        await super().start(connection)
+        if closed is not None and closed.done():
+            self._settle(closed)
         return self
 
     def _settle(self, closed: asyncio.Future[None]) -> None:
         if not closed.cancelled():
             closed.exception()  # or asyncio complains that nobody looked
+        content: aiohttp.StreamReader | None = self.content  # None until the head of the reply has come
+        if content is None:
+            return
         if not self.content.is_eof() and self.content.exception() is None:
             self.content.set_exception(aiohttp.ClientPayloadError("the body is not framed as HTTP wants it"))
 
@@ -183,12 +188,13 @@ class Page:
         return 200 <= self.status < 300
 
 
-async def fetch(http: httpx.AsyncClient, url: str, limit: int) -> Page:
-    """GET one page of at most ``limit`` bytes, or ``BadReplyError``."""
-    async with answered(http, http.build_request("GET", url)) as response:
+async def fetch(http: httpx.AsyncClient, url: str, limit: int, body: object = None) -> Page:
+    """GET one page of at most ``limit`` bytes, or POST ``body`` as JSON to it; ``BadReplyError`` if that fails."""
+    request = http.build_request("GET", url) if body is None else http.build_request("POST", url, json=body)
+    async with answered(http, request) as response:
         parts: list[bytes] = []
-        body = Body(response, limit)
-        while piece := await body.read():
+        pieces = Body(response, limit)
+        while piece := await pieces.read():
             parts.append(piece)
         return Page(response.status_code, b"".join(parts), response.headers.get("server", ""))
 
