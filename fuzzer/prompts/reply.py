@@ -24,6 +24,7 @@ _ENUMERATION = re.compile(r"(?:^|(?<=\n))[ \t]{0,8}(?:[0-9]{1,2}[.)]|[-+•])(?=
 _CUE = re.compile(r"\banswer\b[^.\n:=]{0,40}?(?:[:=]|\bis\b|\bwas\b)", re.IGNORECASE)
 _CORRECTION = re.compile(r"\b(?:wait|actually|correction|sorry|oops|mistake|recheck|no,)", re.IGNORECASE)
 DENIED = re.compile(r"\b(?:not|instead of|rather than)\b[^.\n]{0,16}$", re.IGNORECASE)
+_NEGATED = re.compile(r"(?:\bnot|n['’]t)[^\S\n]{1,4}(?:(?:the|a|be|called)[^\S\n]{1,4}){0,2}[\"'“‘(]?\Z", re.IGNORECASE)
 SUPERSEDED = re.compile(
     r"\b(?:(?:not|instead of|rather than|previously|formerly|used to be|was|old|before|replac\w{1,5})\b[^.\n]{0,16}"
     r"|from\s+[\"'(]?)$",
@@ -120,9 +121,10 @@ def final(candidates: Sequence[Candidate], body: str, dismissed: re.Pattern[str]
     """The candidate that a reply settles on, or None where there is none.
 
     That is the first after the last "answer" cue, or the last of all; one is passed over where the words before it
-    match ``dismissed`` ("not X") and something else is left.
+    match ``dismissed`` and something else is left. "It is not X" alone settles on nothing.
     """
-    standing = [each for each in candidates if not _dismissed(each, body, dismissed)] or list(candidates)
+    said = [each for each in candidates if not denied(each.start, body)]
+    standing = [each for each in said if not _dismissed(each, body, dismissed)] or said
     if not standing:
         return None
     cue = last_cue(body)
@@ -141,6 +143,11 @@ def last_cue(body: str) -> int | None:
     if cue is None or _CORRECTION.search(body, cue):
         return None
     return cue
+
+
+def denied(start: int, body: str) -> bool:
+    """Whether what begins at an offset is said not to be it: "It is not X"."""
+    return _NEGATED.search(body[max(0, start - _LOOK_BACK) : start]) is not None
 
 
 def _dismissed(candidate: Candidate, body: str, pattern: re.Pattern[str]) -> bool:

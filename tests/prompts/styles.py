@@ -193,8 +193,12 @@ def _named(said: str, prompt: Prompt, rng: random.Random) -> str:
     return rng.choice(forms).format(said, a=about)
 
 
+def _json(value: object, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
 def _wrapped_value(said: str, _: Prompt, rng: random.Random) -> str:
-    return rng.choice((json.dumps({"answer": said}), json.dumps({"code": said}, indent=2), f"<answer>{said}</answer>"))
+    return rng.choice((_json({"answer": said}), _json({"code": said}, 2), f"<answer>{said}</answer>"))
 
 
 def _cased(said: str, _: Prompt, rng: random.Random) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from fuzzer.history.records import Prompt, ToolCall
 from fuzzer.prompts import canary
 from fuzzer.prompts.checks.found import Found, right, strings
+from fuzzer.prompts.checks.phrases import tries
 from fuzzer.prompts.checks.restated import asks_for_its_own_words, echoes, only_repeats, resembles
 from fuzzer.prompts.grade import Grade
 from fuzzer.prompts.reply import Reply
@@ -70,7 +71,8 @@ def _beside_echoes(prompt: Prompt, reply: Reply, extract: Extract) -> Found:
     beside = reply.without(spans)
     found = extract(prompt, beside)
     if not found.good and not beside.calls:
-        if asks_for_its_own_words(prompt, _core(prompt)) and not resembles(_core(prompt), beside.body):
+        tried = tries(beside.body) or resembles(_core(prompt), beside.body)
+        if not tried and asks_for_its_own_words(prompt, _core(prompt)):
             found = extract(prompt, reply)
         elif beside.only([]):
             found = Found("none", "no-answer", "only repeats the question")

@@ -9,7 +9,7 @@ from fuzzer.history.records import Prompt
 from fuzzer.prompts import names
 from fuzzer.prompts.checks.found import Found, decoys, fold, foreign, is_own, missing, right, strings, wrong
 from fuzzer.prompts.checks.numerals import numerals
-from fuzzer.prompts.checks.runs import Run, doubled, extended, final_run, runs
+from fuzzer.prompts.checks.runs import Run, alternated, doubled, extended, final_run, runs
 from fuzzer.prompts.checks.single import codes, settled
 from fuzzer.prompts.reply import ALTERNATIVE, Candidate, Reply, final, hedged
 
@@ -27,6 +27,8 @@ _NUMBERING = re.compile(
 def items(prompt: Prompt, reply: Reply) -> Found:
     """The answer is a list of names (or of a corpus row's items) in one order."""
     value = [fold(each) for each in strings(prompt.spec["value"])]
+    if all(each.isdecimal() for each in value):
+        return count(prompt, reply)
     found = runs(_items(value, reply.body), reply.body)
     run = final_run(found, len(value), reply.body)
     if run is None:
@@ -34,7 +36,7 @@ def items(prompt: Prompt, reply: Reply) -> Found:
     whole = run.whole
     if run.texts == value and not extended(run, reply.body) and not _hedged(run, found, reply.body):
         return right(reply.only([(whole.start, whole.end)]))
-    return wrong(_items_kind(run, prompt), whole.text, ", ".join(value))
+    return wrong(_items_kind(run, value, prompt), whole.text, ", ".join(value))
 
 
 def _items(value: list[str], body: str) -> list[Candidate]:
@@ -48,13 +50,14 @@ def _items(value: list[str], body: str) -> list[Candidate]:
 
 
 def _hedged(run: Run, found: list[Run], body: str) -> bool:
-    return hedged(run.whole, [each.whole for each in found], body, ALTERNATIVE) or doubled(run, found, body)
+    offered = hedged(run.whole, [each.whole for each in found], body, ALTERNATIVE) or alternated(run, body)
+    return offered or doubled(run, found, body)
 
 
-def _items_kind(run: Run, prompt: Prompt) -> str:
+def _items_kind(run: Run, value: list[str], prompt: Prompt) -> str:
     if run.whole.text in map(fold, decoys(prompt)):
         return "wrong-last-message"
-    strange = [each for each in run.texts if not is_own(each, prompt)]
+    strange = [each for each in run.texts if each not in value and not is_own(each, prompt)]
     return "another-question" if 2 * len(strange) >= len(run.items) else "wrong-value"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from fuzzer.prompts.checks.phrases import followed
 from fuzzer.prompts.reply import Candidate, last_cue
 
 _GAP_LIMIT = 100  # characters between two items of a list, glosses included
@@ -26,9 +27,18 @@ _ARROW = re.compile(r"->|=>|[→⇒➔➜›>]")
 _PASSED_OVER = re.compile(
     r"\b(?:original|given|unsorted|input|from|not|instead of|rather than)\b[^.\n]{0,30}$", re.IGNORECASE
 )
-_AFTER = re.compile(r"[ \t\"')]{0,4}(?:[,;→⇒]|->|\band\b)[ \t]{0,4}(?:and[ \t]{1,4})?([^\n,;→⇒.]{1,60})")
-_NEXT_LINE = re.compile(r"[,;.]?[ \t]{0,4}\n[ \t]{0,8}(?:[0-9]{1,2}[.)]|[-•+])[ \t]{1,4}([^\n,;]{1,60})")
+_AFTER = re.compile(
+    r"[^\w\n,;→⇒<>/|&]{0,6}(?:[,;→⇒>/|&]|->|\band\b)[^\w\n]{0,6}(?:and[^\S\n]{1,4})?([^\n,;→⇒>/|&.]{1,60})"
+)
+_NEXT_LINE = re.compile(
+    r"[^\w\n]{0,8}\n[^\S\n]{0,8}(?:[0-9]{1,2}[.)]|[-•+]|\|[^\w\n]{0,4}[0-9]{1,2}[^\w\n]{0,4}\|)[^\S\n]{1,4}([^\n,;|]{1,60})"
+)
 _BEFORE = re.compile(r"(?:^|[:.\n])[ \t]{0,4}([^:.,;\n]{1,60})[,;][ \t]{0,4}$")
+_OR_AFTER = re.compile(r"[^\w\n]{0,6}\b(?:or|alternatively)\b", re.IGNORECASE)
+_OR_BEFORE = re.compile(r"\bor[^\w\n]{1,6}\Z", re.IGNORECASE)
+_BLANK_LINE = re.compile(r"[^\n]{0,40}\n[^\w\n]{0,40}\n")
+_LINE_AFTER = re.compile(r"[^\w\n]{0,8}\n[^\w\n]{0,8}([^\n]{1,400})")
+_SEPARATOR = re.compile(r"[,;→⇒>|/]|\band\b", re.IGNORECASE)
 _SMALL_WORDS = (
     "a according all also and as based because both by each for from hence here hope i if in is it my not note of on "
     "per please respectively since so that the therefore these they this those thus to using was we were when where "
@@ -148,6 +158,19 @@ def _standing(found: list[Run], body: str) -> list[Run]:
         return _PASSED_OVER.search(body[max(0, start - 50) : start]) is not None
 
     return [run for run in found if not passed_over(run)] or found
+
+
+def alternated(run: Run, body: str) -> bool:
+    """Whether something else is offered in place of the list, in words or on the next line, recognised or not."""
+    start, end = run.items[0].start, run.items[-1].end
+    if _OR_AFTER.match(body, end) or _OR_BEFORE.search(body, max(0, start - 12), start):
+        return True
+    breaks = body.count("\n", run.items[0].end, run.items[1].start)
+    if breaks:
+        return followed(end, body) and (breaks > 1 or not _BLANK_LINE.match(body, end))
+    line = _LINE_AFTER.match(body, end)
+    parts = [part.split() for part in _SEPARATOR.split(line[1])] if line else []
+    return len(parts) >= max(2, len(run.items) - 1) and all(1 <= len(words) <= _EXTRA_WORDS for words in parts)
 
 
 def doubled(run: Run, found: Sequence[Run], body: str) -> bool:

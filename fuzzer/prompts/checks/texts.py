@@ -11,8 +11,9 @@ from fuzzer.history.records import Prompt
 from fuzzer.prompts import canary, names
 from fuzzer.prompts.checks.found import Found, decoys, fold, foreign, is_own, missing, right, wrong
 from fuzzer.prompts.checks.objects import Object, objects
+from fuzzer.prompts.checks.phrases import alone, followed, last_line
 from fuzzer.prompts.checks.runs import Run, extended
-from fuzzer.prompts.reply import Candidate, Reply, last_cue
+from fuzzer.prompts.reply import Candidate, Reply, denied, last_cue
 
 _SPACED = re.compile(r"[^\S\n]{1,8}")
 _SEPARATOR = re.compile(r"[^\S\n]{0,8};[^\S\n]{0,8}")
@@ -31,17 +32,16 @@ def text(prompt: Prompt, reply: Reply) -> Found:
 
 
 def exact(prompt: Prompt, reply: Reply) -> Found:
-    """The answer is one short line, in whatever case: a line of its own, or in the last line, or after "answer"."""
-    value, body = _spaced(str(prompt.spec["value"])).casefold(), _spaced(reply.body).casefold()
-    from_here = max(0, min(last_cue(body) or len(body), body.rstrip().rfind("\n")))
-    spans = [span for span in _occurrences(value, body) if span[0] >= from_here or _own_line(span, body)]
+    """The answer is one short phrase, in whatever case: on a line of its own, in the last line, or after "answer"."""
+    value, body = _spaced(str(prompt.spec["value"])), _spaced(reply.body)
+    cue = last_cue(body)
+    from_here = last_line(body) if cue is None else min(cue, last_line(body))
+    found = (match.span() for match in re.finditer(re.escape(value), body, re.IGNORECASE))
+    whole = [span for span in found if _whole(*span, body) and not denied(span[0], body)]
+    spans = [span for span in whole if span[0] >= from_here or alone(*span, body)]
+    if spans and alone(*spans[-1], body) and followed(spans[-1][1], body):
+        return wrong("wrong-value", body[spans[-1][0] : spans[-1][1] + 40], value)
     return _text(value, body, spans, prompt, reply)
-
-
-def _own_line(span: tuple[int, int], body: str) -> bool:
-    start, end = body.rfind("\n", 0, span[0]) + 1, body.find("\n", span[1])
-    line = body[start : span[0]] + body[span[1] : end if end >= 0 else len(body)]
-    return not any(map(str.isalnum, line))
 
 
 def _text(value: str, body: str, spans: list[tuple[int, int]], prompt: Prompt, reply: Reply) -> Found:
@@ -68,9 +68,13 @@ def _occurrences(value: str, body: str) -> Iterator[tuple[int, int]]:
     at = body.find(value)
     while at >= 0 and value:
         end = at + len(value)
-        if not body[max(0, at - 1) : at].isalnum() and not body[end : end + 1].isalnum():
+        if _whole(at, end, body):
             yield at, end
         at = body.find(value, end)
+
+
+def _whole(start: int, end: int, body: str) -> bool:
+    return not body[max(0, start - 1) : start].isalnum() and not body[end : end + 1].isalnum()
 
 
 def _spaced(body: str) -> str:
