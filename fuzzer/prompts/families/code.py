@@ -10,11 +10,11 @@ from fuzzer.prompts.families.base import Family
 from fuzzer.prompts.frame import Task
 
 _PARAMETERS = ("amount", "count", "depth", "height", "length", "price", "weight", "width")
-_SHOWN = ("Bluebird Redwood", "amount", 42)
+_SHOWN = (("Bluebird Redwood", "amount", 42), ("Blackboard Greenhouse", "count", 17))
 
 
 def python_function(rng: Draws, level: Level) -> Task:
-    """Write a function of given name, parameters and docstring: one parameter after a worked example (easy), two
+    """Write a function of given name, parameters and docstring: one parameter after worked examples (easy), two
     (medium), or three, one with a default, under the long system message (hard).
 
     Code is where drafts are accepted in long runs: a token that a faulty verification let pass breaks the syntax, and a
@@ -23,17 +23,15 @@ def python_function(rng: Draws, level: Level) -> Task:
     if level == "easy":
         owner, parameter, factor = rng.name(), rng.choice(_PARAMETERS), rng.randrange(100, 1000)
         code = _easy(owner, parameter, factor)
-        earlier = ((_ask_easy(*_SHOWN), _easy(*_SHOWN)),)
+        earlier = tuple((_ask_easy(*shown), _easy(*shown)) for shown in _SHOWN)
         ask = _ask_easy(owner, parameter, factor)
         return Task(ask=ask, answer=code, spec={"value": code}, items=(owner,), earlier=earlier)
     return _longer(rng, 2 if level == "medium" else 3)
 
 
 def _ask_easy(owner: str, parameter: str, factor: int) -> str:
-    return (
-        f"Write the Python function {_snake(owner)} with the parameter {parameter} and the docstring {owner}. "
-        f"It returns {parameter} * {factor}."
-    )
+    head = f'def {_snake(owner)}({parameter}), docstring "{owner}", returns {parameter} * {factor}.'
+    return f"{head} Write this Python function."
 
 
 def _easy(owner: str, parameter: str, factor: int) -> str:

@@ -11,26 +11,47 @@ from fuzzer.prompts.families.base import Family
 from fuzzer.prompts.frame import Task
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
-_SIZE = {"easy": 2, "medium": 4, "hard": 5}
-_TURNS = {"easy": (3, 3), "medium": (5, 7), "hard": (8, 12)}
+_SIZE = {"medium": 4, "hard": 5}
+_TURNS = {"medium": (5, 7), "hard": (8, 12)}
 _OTHER = {"red": "blue", "blue": "red"}
 
 
 def conversation(rng: Draws, level: Level) -> Task:
-    """Ask for names of two lists, turn by turn, and in the last one change the list: 3 turns with two names a list
-    (easy), 5 to 7 with corrections of names too (medium), or 8 to 12, the wanted name itself corrected (hard).
+    """Correct a name in the last of 3 turns (easy), or ask for names of two lists, turn by turn, and change the list in
+    the last one: 5 to 7 turns, names corrected too (medium), or 8 to 12, the wanted name itself corrected (hard).
 
     An engine that loses a turn, takes one from a neighbour or reuses the cache of a shorter history answers with what
     was right a turn ago: every earlier answer is another name of the same prompt.
     """
+    if level == "easy":
+        return _corrected(rng)
     talk = _Talk.begin(rng, level)
     turns = rng.randint(*_TURNS[level])
     corrected = rng.randrange(1, turns - 1) if level == "hard" else 0
     for index in range(1, turns - 1):
-        talk.turn(rng, level, correct_wanted=index == corrected, last_but_one=index == turns - 2)
+        talk.turn(rng, correct_wanted=index == corrected, last_but_one=index == turns - 2)
     ask = f"No, use the {talk.wanted[0]} list instead. {talk.question(talk.wanted[1])}"
     answer = talk.lists[talk.wanted[0]][talk.wanted[1]]
     return Task(ask=ask, answer=answer, spec={"value": answer}, items=tuple(talk.names), earlier=tuple(talk.earlier))
+
+
+def _corrected(rng: Draws) -> Task:
+    red, blue, new = rng.names(3)
+    return Task(
+        ask=f"No, {_ask_easy('blue', new)}",
+        answer=new,
+        spec={"value": new},
+        items=(red, blue, new),
+        earlier=tuple((_capitalised(_ask_easy(*each)), each[1]) for each in (("red", red), ("blue", blue))),
+    )
+
+
+def _ask_easy(colour: str, name: str) -> str:
+    return f"the {colour} name is {name}. What is the {colour} name?"
+
+
+def _capitalised(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 @dataclass(slots=True)
@@ -54,15 +75,15 @@ class _Talk:
         talk._ask(rng, f"{shown}\nUse the {talk.using} list.")
         return talk
 
-    def turn(self, rng: Draws, level: Level, *, correct_wanted: bool, last_but_one: bool) -> None:
+    def turn(self, rng: Draws, *, correct_wanted: bool, last_but_one: bool) -> None:
         """One more question and its answer; the last but one leaves the list in use that is not wanted."""
         head = ""
         if correct_wanted:
             head = self._correct(rng, *self.wanted)
-        elif level != "easy" and rng.random() < 0.25:
+        elif rng.random() < 0.25:
             head = self._correct(rng, rng.choice(tuple(self.lists)), rng.randrange(len(self.lists["red"])))
         back = last_but_one and self.using == self.wanted[0]
-        if back or (level != "easy" and not last_but_one and rng.random() < 0.4):
+        if back or (not last_but_one and rng.random() < 0.4):
             self.using = _OTHER[self.using]
             head = f"{head} No, use the {self.using} list instead.".strip()
         self._ask(rng, head)

@@ -8,9 +8,7 @@ from fuzzer.sim.answer import Slot
 from fuzzer.sim.solver.chat import Chat
 from fuzzer.sim.solver.wording import content, maybe, slip
 
-_SHORT = re.compile(
-    r"Write the Python function (\w+) with the parameter (\w+) and the docstring (.+)\. It returns (.+)\."
-)
+_SHORT = re.compile(r'def (\w+)\((\w+)\), docstring "(.+)", returns (.+)\. Write this')
 _LONG = re.compile(r"Name: (\w+)\nParameters: (.+)\nDocstring: (.+)\nReturns: (.+)\n")
 _DEFAULT = re.compile(r"Only (\w+) has a default: (\w+)\.")
 _PIECE = re.compile(r"\w+|\W+")
