@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from fuzzer.history.records import AnyRecord, Block, Done, Exchange, Prompt, Recalled, Sent, Stage
 from fuzzer.history.schedule import Release, Scheduled
+from fuzzer.history.scores import Scored
 from fuzzer.traffic.setting import NEIGHBOURS
 
 PROBES = 1_000_000  # filler from this index on is preflight's and warm-up's
@@ -23,6 +24,7 @@ class Memo:
     exchanges: dict[str, Exchange] = field(default_factory=dict)
     schedules: dict[str, Scheduled] = field(default_factory=dict)
     stages: set[str] = field(default_factory=set)
+    scored: dict[str, Scored] = field(default_factory=dict)
     prompts: set[str] = field(default_factory=set)
     fillers: int = 0
     neighbours: int = NEIGHBOURS
@@ -45,6 +47,8 @@ class Memo:
             self.exchanges[record.sent.key] = record.exchange
         elif isinstance(record, Stage):
             self.stages.add(record.key)
+        elif isinstance(record, Scored):
+            self.scored[record.key] = record
         elif isinstance(record, Block):
             self._forget(record)
 
@@ -68,3 +72,5 @@ class Memo:
             del self.exchanges[key]
         for key in [key for key, item in self.schedules.items() if (item.cell, item.block) == gone]:
             del self.schedules[key]
+        for key in [key for key, item in self.scored.items() if (item.cell, item.block) == gone]:
+            del self.scored[key]

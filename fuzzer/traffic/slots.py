@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 import anyio
@@ -19,7 +18,7 @@ from fuzzer.wire.clock import now_ns
 from fuzzer.wire.pace import Pace
 
 MS = 1_000_000  # nanoseconds
-JOURNAL_NS = 200_000  # what journalling one request before it leaves may cost
+JOURNAL_NS = 400_000  # what journalling one request before it leaves may cost
 CONNECT_SECONDS = 0.5  # so long a barrier waits for connections that do not come
 PREPARE_NS = 10 * MS  # so long before its time a request is made ready and its connection opened
 SPIN_NS = 2 * MS  # timers wake up to a millisecond late: the last stretch is waited for in small steps
@@ -36,25 +35,19 @@ async def until(due: int) -> None:
             await checkpoint()
 
 
-@dataclass(slots=True)
 class _Barrier:
-    """The gate at which requests wait with open connections until all may leave together."""
+    """Counts the requests that stand ready, with open connections, until all may leave together."""
 
-    expected: int
-    ready: int = 0
-    all_ready: anyio.Event = field(default_factory=anyio.Event)
-    opened: anyio.Event = field(default_factory=anyio.Event)
+    def __init__(self, expected: int) -> None:
+        self.all_ready = anyio.Event()
+        self.opened = anyio.Event()
+        self._missing = expected
 
     def arrive(self) -> None:
         """One more stands ready, or never will."""
-        self.ready += 1
-        if self.ready >= self.expected:
+        self._missing -= 1
+        if self._missing <= 0:
             self.all_ready.set()
-
-    async def wait(self) -> None:
-        """Stand ready and wait for the gate to open."""
-        self.arrive()
-        await self.opened.wait()
 
 
 class ReleaseRun:
@@ -114,19 +107,21 @@ class ReleaseRun:
             return now_ns()
         barrier = _Barrier(len(chains))
         jobs = [chain.popleft() for chain in chains]
-        for job, chain in zip(jobs, chains, strict=True):
-            tasks.start_soon(self._first_of, job, chain, barrier)
+        paces = [Pace(hold=True, ready=barrier.arrive) for _ in jobs]
+        for job, chain, pace in zip(jobs, chains, paces, strict=True):
+            tasks.start_soon(self._first_of, job, chain, pace, barrier)
         with anyio.move_on_after(CONNECT_SECONDS):
             await barrier.all_ready.wait()
         due = now_ns() + JOURNAL_NS * len(jobs)
         for job, flight in zip(jobs, self.gauge.enter([job.key for job in jobs], due), strict=True):
             self._ledger.sent(job, flight, due, due)
         await until(due)
+        for pace in paces:
+            pace.release()
         barrier.opened.set()
         return due
 
-    async def _first_of(self, job: Job, chain: _Chain, barrier: _Barrier) -> None:
-        pace = Pace(go=barrier.wait)
+    async def _first_of(self, job: Job, chain: _Chain, pace: Pace, barrier: _Barrier) -> None:
         received = await self._ledger.ask(job, pace)
         if not barrier.opened.is_set():  # no connection: it counts as sent when the others leave
             barrier.arrive()
@@ -141,21 +136,19 @@ class ReleaseRun:
 
     async def _timely(self, job: Job, chain: _Chain, due: int) -> None:
         """Send one request at its time, journalled at the moment when it leaves."""
-        left = False
+        pace, gone = Pace(hold=True), anyio.Event()
 
-        def leave() -> None:
-            nonlocal left
-            left, now = True, now_ns()
-            self._ledger.sent(job, self.gauge.enter([job.key], now)[0], now, due)
-
-        async def go() -> None:
+        async def leave() -> None:
             await until(due)
-            leave()
+            now = now_ns()
+            self._ledger.sent(job, self.gauge.enter([job.key], now)[0], now, due)
+            pace.release()
+            gone.set()
 
-        pace = Pace(go=go)
-        received = await self._ledger.ask(job, pace)
-        if not left:  # no connection
-            leave()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(leave)
+            received = await self._ledger.ask(job, pace)
+            await gone.wait()  # without a connection it counts as sent at its time
         await self._ended(job, chain, received, pace)
 
     # --- what a slot does next

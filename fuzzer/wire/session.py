@@ -22,7 +22,7 @@ from fuzzer.errors import UsageError
 from fuzzer.history.records import Arm, Outcome
 from fuzzer.plan import Endpoint
 from fuzzer.wire.bounds import BadReplyError, quoted
-from fuzzer.wire.pace import tracing
+from fuzzer.wire.pace import Connector, tracing
 
 _TLS_ALERT = "x15\\x03"
 
@@ -43,7 +43,7 @@ def open_http(endpoint: Endpoint, *, connect: float, read: float | None, role: A
 
 
 def _session(context: ssl.SSLContext | bool) -> aiohttp.ClientSession:
-    connector = aiohttp.TCPConnector(limit=0, ssl=context, force_close=True)
+    connector = Connector(limit=0, ssl=context, force_close=True)
     return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),

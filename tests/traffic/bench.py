@@ -44,11 +44,6 @@ class Traffic:
     steps: list[tuple[int, int]]
     requests: list[Seen]
 
-    def share_of_steps(self, count: int, start_ns: int, end_ns: int) -> float:
-        """The share of the engine's steps in a stretch of time that found exactly so many requests in flight."""
-        found = [in_flight for at, in_flight in self.steps if start_ns <= at <= end_ns]
-        return found.count(count) / len(found)
-
 
 def prompt(prompt_id: str, earlier: int = 0) -> Prompt:
     """A question with a known answer, after so many earlier turns."""

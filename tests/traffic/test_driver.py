@@ -41,14 +41,16 @@ async def test_a_closed_loop_holds_exactly_n_to_the_last_measured_end() -> None:
 
 @pytest.mark.parametrize("level", [8, 32])
 async def test_the_servers_steps_find_exactly_n_in_flight_until_the_last_measured_end(level: int) -> None:
-    async with bench(SimConfig(step_seconds=0.1), pool=PromptPool(0)) as b:
-        exchanges = await b.drive([closed_loop(level, ids(2 * level))], level)
+    pool = PromptPool(0, ("code-word", "count-on", "echo"))
+    async with bench(SimConfig(step_seconds=0.1), pool=pool) as b:
+        exchanges = await b.drive([closed_loop(level, ids(level + 16))], level)
         seen = await b.seen()
     clock = now_ns() - time.monotonic_ns()
     start = min(exchange.sent.sent_ns for exchange in exchanges) - clock
     end = max(exchange.received.end_ns for exchange in exchanges if exchange.received) - clock
     first = next(at for at, in_flight in seen.steps if at >= start and in_flight == level)
-    assert seen.share_of_steps(level, first, end) >= 0.99
+    found = [in_flight for at, in_flight in seen.steps if first <= at <= end]
+    assert len(found) - found.count(level) <= max(1, len(found) // 100)  # one: a busy machine may miss a step
     assert seen.most == level
 
 
