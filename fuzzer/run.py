@@ -31,19 +31,14 @@ from fuzzer.history.records import AnyRecord, Arm, Opened, Resumed
 from fuzzer.judge import Judge
 from fuzzer.manifest import FINDINGS, HISTORY, Manifest, new_manifest, read_manifest, write_manifest
 from fuzzer.plan import Cell, Endpoint, Plan
-from fuzzer.preflight import End, Probes, changed_ends, compare_ends, probe, report
+from fuzzer.preflight import End, Looked, changed_ends, compare_ends, notes, open_end, probe, reasons, report
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.recall import remembering
 from fuzzer.summarise import active_waivers, standing, summarise
 from fuzzer.summary import Reason, Summary
-from fuzzer.traffic.driver import TOP_LOGPROBS, Driver, Line, Prompts
+from fuzzer.traffic.driver import Driver, Line, Prompts
 from fuzzer.traffic.memo import Memo
-from fuzzer.wire.client import Client
 from fuzzer.wire.clock import now_ns
-from fuzzer.wire.dialects import dialect_for
-from fuzzer.wire.identify import identify
-from fuzzer.wire.negotiate import negotiate
-from fuzzer.wire.params import Params
 from fuzzer.wire.session import key_of
 
 
@@ -209,14 +204,16 @@ class _Session:
         async with AsyncExitStack() as stack:
             ends = await self._ends(stack)
             endpoints = tuple(end.summary() for end in ends)
-            blocking, warnings = compare_ends(plan, ends)
-            blocking += changed_ends(self.manifest.endpoints, endpoints)
+            checks = compare_ends(plan, ends)
+            blocking = reasons(checks) + changed_ends(self.manifest.endpoints, endpoints)
             self.manifest.endpoints = self.manifest.endpoints or endpoints
             driver = self._driver()
-            probes: Probes = {}
+            looked = Looked()
             if not blocking and not self._probed():
-                probes, blocking = await probe(plan, ends, driver, self.pool, self.record, self.judge.resumed)
-            self._preflight(ends, probes, blocking, [*warnings, *self.pool.notes])
+                looked = await probe(plan, ends, driver, self.pool, self.record, self.judge.resumed)
+                blocking = looked.reasons
+            looked.checks = [*checks, *looked.checks]
+            self._preflight(ends, looked, blocking, [*notes(plan, ends), *self.pool.notes])
             if blocking:
                 self.manifest.stopped = tuple(blocking)
                 return
@@ -227,21 +224,7 @@ class _Session:
         return [await self._end(stack, arm, endpoint) for arm, endpoint in _endpoints(self.manifest.plan)]
 
     async def _end(self, stack: AsyncExitStack, arm: Arm, endpoint: Endpoint) -> End:
-        sampling = self.manifest.plan.sampling
-        identity = await identify(endpoint, role=arm)
-        dialect = dialect_for(identity.engine)
-        client = Client(identity.pin(endpoint), dialect, timeout=sampling.timeout, role=arm)
-        await stack.enter_async_context(client)
-        asked = Params(
-            max_tokens=8,
-            stream=sampling.stream,
-            logprobs=TOP_LOGPROBS,
-            cache=sampling.cache,
-            salt="negotiation",
-            thinking=sampling.thinking,
-        )
-        _, dropped, _ = await negotiate(client, dialect, self.pool.filler(_NEGOTIATION).messages, asked)
-        end = End(endpoint, arm, identity, client, dropped)
+        end = await open_end(stack, self.manifest.plan.sampling, self.pool, arm, endpoint)
         end.line.exposures.update(self.memo.exposures.get((arm, endpoint.name), {}))
         return end
 
@@ -260,14 +243,14 @@ class _Session:
     def _preflight(
         self,
         ends: Sequence[End],
-        probes: Probes,
+        looked: Looked,
         blocking: list[Reason],
-        warnings: list[str],
+        said: list[str],
     ) -> None:
         plan = self.manifest.plan
         before = self.manifest.preflight
-        preflight = report(ends, probes, blocking, warnings)
-        if before is not None and not probes:
+        preflight = report(ends, looked, blocking, said)
+        if before is not None and not looked.probes:
             preflight = before
         speed = preflight.seconds_per_request
         self.manifest.not_run.update(trim(plan, speed))
@@ -331,9 +314,6 @@ class _Session:
     def _out_of_time(self) -> bool:
         budget = self.manifest.plan.budget_seconds
         return budget is not None and time.monotonic() - self.started > budget
-
-
-_NEGOTIATION = 2_000_000  # the filler that asks which parameters an engine takes
 
 
 def _mistake(error: BaseException) -> SpecfuzzError:

@@ -15,6 +15,7 @@ from fuzzer.prompts import corpora as corpus
 from fuzzer.prompts.draws import Draws, Series
 from fuzzer.prompts.families import FAMILIES
 from fuzzer.prompts.frame import cohort
+from fuzzer.prompts.questions import QUESTIONS
 
 COHORT = 16  # prompts that share the head of their system message
 
@@ -52,10 +53,9 @@ class PromptPool:
         self._kinds: list[tuple[str, Level]] = []
         self._weights: list[int] = []
         for name in dict.fromkeys(families or FAMILIES):
-            asked = bool(families) and not any(FAMILIES[name].weights.values())
             for level, weight in FAMILIES[name].weights.items():
                 self._kinds.append((name, level))
-                self._weights.append(1 if asked else weight)
+                self._weights.append(max(weight, 1) if families else weight)
         self.find = lru_cache(maxsize=4096)(self._find)
 
     @classmethod
@@ -104,6 +104,8 @@ class PromptPool:
 
     def _find(self, prompt_id: str) -> Prompt:
         """A prompt by its id; the last ones asked for are kept."""
+        if prompt_id in QUESTIONS:
+            return QUESTIONS[prompt_id]
         number = int(prompt_id[1:])
         return self.filler(number) if prompt_id.startswith("f") else self.prompt(number)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fuzzer.errors import UsageError
 from fuzzer.sim.faults import FAULTS
 from fuzzer.sim.logits import HEADS
+
+IGNORABLE = ("temperature", "max_tokens", "stop", "seed")
+DEFAULTABLE = ("temperature", "presence_penalty", "frequency_penalty", "repetition_penalty")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,10 @@ class SimConfig:
     host: str = "127.0.0.1"
     port: int = 0
     api_key: str | None = field(default=None, repr=False)
+    ignores: Sequence[str] = ()
+    defaults: Mapping[str, float] = field(default_factory=dict)
+    template: str = ""
+    stale_metrics: bool = False
 
     def __post_init__(self) -> None:
         if self.lm_head not in HEADS:
@@ -48,6 +55,10 @@ class SimConfig:
             if name not in FAULTS:
                 raise UsageError(f"fault {name!r} is unknown; use one of {', '.join(FAULTS)}")
             _within(f"the rate of fault {name}", rate, 0, 1)
+        for known, names in ((IGNORABLE, self.ignores), (DEFAULTABLE, self.defaults)):
+            for name in names:
+                if name not in known:
+                    raise UsageError(f"parameter {name!r} cannot be chosen here; use one of {', '.join(known)}")
         _within("acceptance", self.acceptance, 0, 1)
         _within("k", self.k, 1, 32)
         _within("step_seconds", self.step_seconds, 0, 10)
@@ -61,11 +72,12 @@ class SimConfig:
     @classmethod
     def from_json(cls, text: str) -> SimConfig:
         """The configuration that ``to_json`` wrote."""
-        return cls(**json.loads(text))
+        fields = json.loads(text)
+        return cls(**fields | {"ignores": tuple(fields["ignores"])})
 
     def to_json(self) -> str:
         """All fields, the key included: for a private pipe, never for a file."""
-        return json.dumps(dataclasses.asdict(self) | {"faults": dict(self.faults)})
+        return json.dumps(dataclasses.asdict(self))
 
     @property
     def version(self) -> str:

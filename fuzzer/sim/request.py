@@ -68,7 +68,8 @@ def parse_chat(body: bytes, config: SimConfig) -> ChatRequest:
     options = _typed(fields, "stream_options", dict, {})
     if options and not stream:
         raise BadRequestError("Stream options can only be defined when `stream=True`.", param="stream_options")
-    messages = _prompt(fields)
+    fields = _heeded(fields, config)
+    messages = _prompt(fields, config.template)
     return ChatRequest(
         messages=messages,
         max_tokens=_integer(fields, "max_completion_tokens", 1) or _integer(fields, "max_tokens", 1),
@@ -87,9 +88,18 @@ def parse_chat(body: bytes, config: SimConfig) -> ChatRequest:
     )
 
 
-def _prompt(fields: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+def _heeded(fields: dict[str, Any], config: SimConfig) -> dict[str, Any]:
+    """The fields that this server heeds, with its own defaults where they are not given."""
+    given = {name: value for name, value in fields.items() if value is not None and name not in config.ignores}
+    if "max_tokens" in config.ignores:
+        given.pop("max_completion_tokens", None)
+    return {**config.defaults, **given}
+
+
+def _prompt(fields: dict[str, Any], template: str) -> tuple[tuple[str, str], ...]:
+    head = (("system", template),) if template else ()
     try:
-        return (*rendered(fields), *_messages(fields.get("messages")))
+        return (*rendered(fields), *head, *_messages(fields.get("messages")))
     except WantError as error:
         raise BadRequestError(str(error), param=error.param) from error
 

@@ -23,6 +23,7 @@ from fuzzer.sim.engine import Engine, Request
 from fuzzer.sim.listening import listen
 from fuzzer.sim.meter import Meter
 from fuzzer.sim.metrics import CONTENT_TYPE, exposition
+from fuzzer.sim.rendering import TokenizeEndpoint
 from fuzzer.sim.reply import Replies, system_fingerprint
 from fuzzer.sim.request import BadRequestError, ChatRequest, parse_chat
 from fuzzer.sim.scoring import ScoringEndpoint
@@ -142,6 +143,8 @@ def build_app(config: SimConfig) -> Starlette:
     """The application with an engine of its own."""
     engine, started = Engine(config), int(time.time())
     meter = Meter(ChatEndpoint(engine))
+    engine.scheduler.watch = meter.step
+    first_page = exposition(engine)
 
     async def health(_: HttpRequest) -> Response:
         return Response()
@@ -175,11 +178,11 @@ def build_app(config: SimConfig) -> Starlette:
             Route("/v1/models", models),
             Route("/v1/completions", ScoringEndpoint(engine).serve, methods=["POST"]),
             Route("/v1/chat/completions", meter, methods=["POST"]),
+            Route("/tokenize", TokenizeEndpoint(engine).serve, methods=["POST"]),
+            Route("/sim/planted", planted),
             Route("/sim/traffic", meter.show, methods=["GET", "DELETE"]),
         ]
     )
-            Route("/tokenize", TokenizeEndpoint(engine).serve, methods=["POST"]),
-            Route("/sim/planted", planted),
     app.state.engine = engine
     return app
 
@@ -237,7 +240,7 @@ def serve(config: SimConfig, announce: Callable[[str], None], app: ASGIApp | Non
     ``app`` stands in for the application that is built from the configuration. UsageError says that the port cannot be
     taken.
     """
-    server, listener = _prepare(_Server, config, announce)
+    server, listener = _prepare(_Server, config, announce, app)
     try:
         server.run(sockets=[listener])
     except KeyboardInterrupt:

@@ -236,9 +236,18 @@ class Client:
             return busy_slots(slots, self._limits) if slots is not None else None
         return None
 
-    async def _page(self, path: str) -> bytes | None:
+    async def post(self, path: str, body: JsonValue) -> JsonValue:
+        """What the engine answers to a small question beside the chat, or None if it does not within two seconds."""
+        with anyio.move_on_after(_COUNTERS_SECONDS):
+            page = await self._page(path, body)
+            if page is not None:
+                with suppress(BadReplyError):
+                    return decode(page, self._limits)
+        return None
+
+    async def _page(self, path: str, body: JsonValue = None) -> bytes | None:
         try:
-            page = await fetch(self._side, self.endpoint.base + path, _COUNTERS_BYTES)
+            page = await fetch(self._side, self.endpoint.base + path, _COUNTERS_BYTES, body)
         except BadReplyError:
             return None
         return page.body if page.ok else None

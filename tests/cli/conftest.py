@@ -31,7 +31,7 @@ class Result:
     @property
     def directory(self) -> Path:
         """The only run directory below the output folder."""
-        (directory,) = self.folder.iterdir()
+        (directory,) = (path for path in self.folder.iterdir() if path.is_dir())
         return directory
 
     def summary(self) -> dict[str, Any]:

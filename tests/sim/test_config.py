@@ -10,7 +10,16 @@ from fuzzer.sim.faults import FAULTS
 
 
 def test_a_configuration_survives_the_pipe() -> None:
-    config = SimConfig(speculative=True, lm_head="nvfp4", faults={"hang": 0.5}, api_key="secret")
+    config = SimConfig(
+        speculative=True,
+        lm_head="nvfp4",
+        faults={"hang": 0.5},
+        api_key="secret",
+        ignores=("stop",),
+        defaults={"temperature": 0.5},
+        template="x",
+        stale_metrics=True,
+    )
     assert SimConfig.from_json(config.to_json()) == config
 
 
@@ -27,6 +36,8 @@ def test_the_key_is_not_shown() -> None:
         ({"acceptance": -0.1}, "acceptance"),
         ({"k": 0}, "k is 0"),
         ({"port": 70000}, "port"),
+        ({"ignores": ("humour",)}, "use one of temperature"),
+        ({"defaults": {"top_k": 20}}, "use one of temperature"),
     ],
 )
 def test_bad_settings_are_named(fields: dict[str, Any], said: str) -> None:
