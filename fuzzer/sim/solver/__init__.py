@@ -12,6 +12,7 @@ from fuzzer.sim.solver.constraints import avoiding, counted, told_by_system
 from fuzzer.sim.solver.copying import copying
 from fuzzer.sim.solver.echo import echo
 from fuzzer.sim.solver.forms import filled
+from fuzzer.sim.solver.inventing import inventing
 from fuzzer.sim.solver.lists import ordering, reversing, sorting
 from fuzzer.sim.solver.numbers import counting, story, total
 from fuzzer.sim.solver.puzzles import arranging, comparing
@@ -28,7 +29,7 @@ from fuzzer.sim.solver.wordplay import bracketed, word_play
 from fuzzer.sim.wants import Wanted, read
 
 _SKILLS = (
-    place_in_list, python_function, after_swaps, bracketed, word_play, copying, counted, avoiding, told_by_system,
+    inventing, place_in_list, python_function, after_swaps, bracketed, word_play, copying, counted, avoiding, told_by_system,
     transforming, ordering, sorting, reversing, table_row, json_object, repeating, counting, story, total,
     code_of_owner, code_word, almanac, calculating, arranging, comparing, word_list, series, told_order, records, tale, reading,
 )  # fmt: skip
