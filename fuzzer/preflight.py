@@ -81,9 +81,7 @@ class End:
         )
 
 
-async def open_end(
-    stack: AsyncExitStack, sampling: Sampling, pool: PromptPool, arm: Arm, endpoint: Endpoint
-) -> End:
+async def open_end(stack: AsyncExitStack, sampling: Sampling, pool: PromptPool, arm: Arm, endpoint: Endpoint) -> End:
     """Find out who is there and which parameters it takes; connected until the stack closes.
 
     Raises UnavailableError if nobody can be reached, UsageError if it takes an option to go on.
