@@ -168,6 +168,7 @@ class Usage(Record):
     completion_tokens: int | None = None
     cached_tokens: int | None = None
 
+    total_tokens: int | None = None
 
 class Draft(Record):
     """Drafting in one exchange, where the reply tells: tokens drafted and tokens accepted."""

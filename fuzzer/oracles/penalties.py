@@ -1,7 +1,8 @@
 """Parameters that are silently dropped: the strongest penalties must change many a greedy reply.
 
 A schedule sends twins: one prompt plain, and again with penalties. Where the reference's second reply differs from its
-first and the candidate's does not, the candidate did not heed them; one such pair says little, ten of them a lot.
+first and the candidate's does not, the candidate did not heed them; one such pair says little, ten of them a lot. Now
+and then batching alone changes a reply, so a candidate that ignores penalties may seem to have heeded one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from fuzzer.stats import mcnemar
 
 ALPHA = 0.001
 PAIRS = 10  # changed at the reference, none of them at the candidate: certain
+SURE = 1e-4  # certain all the same, if so many more change at the reference
 
 HEEDED, ONLY_REFERENCE, ONLY_CANDIDATE = "penalties.heeded", "penalties.b", "penalties.c"
 
@@ -32,7 +34,7 @@ def judge(batch: Batch, context: Context) -> Iterator[Finding]:
     context.so_far[ONLY_CANDIDATE] += sum(ours[prompt][0] and not theirs[prompt][0] for prompt in common)
     context.so_far[HEEDED] += sum(changed for changed, _ in ours.values())
     b, c = context.so_far[ONLY_REFERENCE], context.so_far[ONLY_CANDIDATE]
-    if not unheeded or mcnemar(b, c, "greater") >= ALPHA:
+    if not unheeded or (p := mcnemar(b, c, "greater")) >= ALPHA:
         return
     exchange = ours[unheeded[0]][1]
     never = context.so_far[HEEDED] == 0 and b >= PAIRS
@@ -41,7 +43,7 @@ def judge(batch: Batch, context: Context) -> Iterator[Finding]:
         exchange,
         "self-consistency",
         "penalties-ignored",
-        "certain" if never else "likely",
+        "certain" if never or p < SURE else "likely",
         f"{label(exchange.sent.arm, exchange.sent.endpoint)}: penalties change the reply to {b} prompts at the "
         f"reference and not here, {c} the other way round: they are not heeded",
         evidence=evidence,

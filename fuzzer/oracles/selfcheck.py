@@ -2,7 +2,8 @@
 
 At temperature 0 every emitted token is the maximum of its own log-probabilities; token ids, usage, finish reason and
 limit agree with each other, and no text goes on past a stop string. What an engine did not tell is not guessed; certain
-are only a token below its maximum, a count of token ids that contradicts usage, and a stop string in the text.
+are only a token below its maximum, a count of token ids that contradicts usage, a usage that does not add up, and a
+stop string in the text.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ def judge(batch: Batch, context: Context) -> Iterator[Finding]:
         if overrides.n == 1:  # usage counts the tokens of all choices
             yield from _counts(exchange, received)
             yield from _length(exchange, received, longest.get((exchange.sent.arm, exchange.sent.endpoint), 0))
+        yield from _sum(exchange, received)
         yield from _finish(exchange, received)
         if overrides.stop:
             yield from _stop_string(exchange, received)
@@ -99,6 +101,26 @@ def _counts(exchange: Exchange, received: Received) -> Iterator[Finding]:
         f"holds {ids} token ids, but its usage says {usage}",
         {"token_ids": ids, "completion_tokens": usage, "finish_reason": received.finish_reason},
     )
+
+
+def _sum(exchange: Exchange, received: Received) -> Iterator[Finding]:
+    usage = received.usage
+    if usage is None or usage.prompt_tokens is None or usage.completion_tokens is None or usage.total_tokens is None:
+        return
+    parts = usage.prompt_tokens + usage.completion_tokens
+    if parts != usage.total_tokens:
+        yield _said(
+            exchange,
+            "usage-sum",
+            "certain",
+            f"counts {usage.prompt_tokens} prompt and {usage.completion_tokens} completion tokens, but "
+            f"{usage.total_tokens} in all",
+            {
+                "prompt_tokens": usage.prompt_tokens,
+                "completion_tokens": usage.completion_tokens,
+                "total_tokens": usage.total_tokens,
+            },
+        )
 
 
 def _finish(exchange: Exchange, received: Received) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ STOPS = (" ", "\n", "e", ".", "-", ": ")  # strings that stand in nearly every r
 NEVER = "\u2603\u2603"  # in no right answer: a stop string that ends so is held back for, and then not found
 PENALTY = 2.0  # the most that engines allow
 TWIN_TOKENS = 48
+TWIN_CHOICE = 3  # prompts of which the one with the longest answer is asked twice: a short reply repeats nothing
 
 
 def param_fuzz(prompts: Sequence[str], setting: Setting) -> Iterator[Release]:
@@ -73,7 +74,8 @@ class _Neighbours:
 
     def _twins(self) -> Chain:
         """One prompt plain, and again with the strongest penalties, which must change many a reply."""
-        prompt = self._setting.neighbour().id
+        offered = [self._setting.neighbour() for _ in range(TWIN_CHOICE)]
+        prompt = max(offered, key=lambda prompt: len(prompt.answer)).id
         plain = AS_PLANNED.model_copy(update={"max_tokens": TWIN_TOKENS})
         penalised = plain.model_copy(update={"presence_penalty": PENALTY, "frequency_penalty": PENALTY})
         return tuple(Send(prompt=prompt, role="neighbour", overrides=overrides) for overrides in (plain, penalised))

@@ -36,6 +36,7 @@ class Account:
             "prompt_tokens": usage.get("prompt_tokens"),
             "completion_tokens": usage.get("completion_tokens"),
             "cached_tokens": details.get("cached_tokens") if isinstance(details, dict) else None,
+            "total_tokens": usage.get("total_tokens"),
         }
         counts = {name: count(value) for name, value in given.items()}
         self._usage = Usage(**counts)

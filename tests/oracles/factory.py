@@ -80,6 +80,7 @@ def exchange(
     asked_logprobs: bool | None = None,
     completion: int | None = None,
     prompt_tokens: int | None = None,
+    total: int | None = None,
     max_tokens: int = 256,
     anomalies: tuple[str, ...] = (),
     draft: Draft | None = None,
@@ -115,7 +116,7 @@ def exchange(
     )
     usage = None
     if completion is not None or prompt_tokens is not None:
-        usage = Usage(completion_tokens=completion, prompt_tokens=prompt_tokens)
+        usage = Usage(completion_tokens=completion, prompt_tokens=prompt_tokens, total_tokens=total)
     received = Received(
         outcome=outcome,
         detail=detail,

@@ -82,6 +82,15 @@ def test_token_ids_and_usage_agree_up_to_an_end_token(
     assert found(one) == [("token-count", certainty) for certainty in expected]
 
 
+@pytest.mark.parametrize(
+    ("prompt_tokens", "total", "expected"),
+    [(10, 15, []), (9, 15, ["usage-sum"]), (11, 15, ["usage-sum"]), (10, None, []), (None, 15, [])],
+)
+def test_a_usage_adds_up(prompt_tokens: int | None, total: int | None, expected: list[str]) -> None:
+    told = exchange("p", "a", completion=5, prompt_tokens=prompt_tokens, total=total)
+    assert found(told) == [(sub_kind, "certain") for sub_kind in expected]
+
+
 def test_what_ends_for_length_is_as_long_as_its_limit() -> None:
     assert found(exchange("p", "a", completion=256, finish="length")) == []
     assert found(exchange("p", "a", completion=256, finish="stop")) == []
