@@ -51,7 +51,10 @@ class CrowdError(Plant):
 
     def refuses(self, request: Request) -> bool:
         """Answer with an error while so many are in flight."""
-        return len(self.engine.in_flight) >= _CROWD - 1 and self.strikes(request)
+        struck = len(self.engine.in_flight) >= _CROWD - 1 and self.strikes(request)
+        if struck:
+            self.acted(request)
+        return struck
 
 
 class Hang(Plant):
@@ -143,7 +146,7 @@ FAULTS = {
     ),
     "crowd-error": Fault(
         "above 10 requests in flight some end in an HTTP 500",
-        0.1,
+        0.3,
         symptom="CRASH",
         report="https://github.com/NVIDIA/TensorRT-LLM/issues/7310",
         kinds=("service",),

@@ -18,7 +18,7 @@ _LOOK_ALIKES = str.maketrans("aceopxyiABCEHKMOPTX", "асеорхуіАВСЕН�
 _LEAKED = "<|im_end|>"
 _LOOPS = (("!",), (" and", " the"), (" of", " of"), ("\n", " I", " will"))
 _SYLLABLE = 3  # letters
-_LATE = 96  # output tokens after which a long answer collapses
+_LATE = 48  # output tokens after which a long answer collapses
 
 
 class TokenNoise(Plant):
