@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fuzzer.history.records import Prompt, ToolCall
 from fuzzer.prompts import check
+from fuzzer.prompts.draws import Draws
 from fuzzer.prompts.families import FAMILIES
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.sim.answer import Slot, text_of
@@ -60,6 +61,11 @@ def test_every_family_and_level_is_answered_right() -> None:
         (name, level) for name, family in FAMILIES.items() for level in family.levels
     }
     assert [prompt for prompt in asked if not passed(prompt, text_of(solve(chat(prompt))))] == []
+
+
+def test_a_code_is_found_in_a_very_long_text() -> None:
+    prompt = FAMILIES["needle"].generate(Draws(4, "p", 1, pad=30_000), "p000001", "hard")
+    assert passed(prompt, text_of(solve(chat(prompt))))
 
 
 def variants(slots: tuple[Slot, ...], content: bool) -> Iterator[str]:

@@ -10,6 +10,7 @@ from fuzzer.prompts.families import (
     copying,
     data,
     lists,
+    long,
     numbers,
     structured,
     thinking,
@@ -19,7 +20,8 @@ from fuzzer.prompts.families import (
 from fuzzer.prompts.families.base import Family
 
 _MODULES = (
-    codes, data, lists, numbers, copying, constraints, transforms, code, structured, tools, conversation, thinking,
+    codes, data, lists, numbers, copying, constraints, transforms, long, code, structured, tools, conversation,
+    thinking,
 )  # fmt: skip
 
 FAMILIES: dict[str, Family] = {family.name: family for module in _MODULES for family in module.FAMILIES}

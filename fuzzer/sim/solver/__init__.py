@@ -14,6 +14,7 @@ from fuzzer.sim.solver.echo import echo
 from fuzzer.sim.solver.forms import filled
 from fuzzer.sim.solver.inventing import inventing
 from fuzzer.sim.solver.lists import ordering, reversing, sorting
+from fuzzer.sim.solver.long import found_in_text, going_on
 from fuzzer.sim.solver.numbers import counting, story, total
 from fuzzer.sim.solver.puzzles import arranging, comparing
 from fuzzer.sim.solver.reading import reading
@@ -29,20 +30,21 @@ from fuzzer.sim.solver.wordplay import bracketed, word_play
 from fuzzer.sim.wants import Wanted, read
 
 _SKILLS = (
-    inventing, place_in_list, python_function, after_swaps, bracketed, word_play, copying, counted, avoiding, told_by_system,
-    transforming, ordering, sorting, reversing, table_row, json_object, repeating, counting, story, total,
-    code_of_owner, code_word, almanac, calculating, arranging, comparing, word_list, series, told_order, records, tale, reading,
+    inventing, place_in_list, python_function, after_swaps, bracketed, word_play, copying, counted, avoiding,
+    told_by_system, transforming, found_in_text, going_on, ordering, sorting, reversing, table_row, json_object,
+    repeating, counting, story, total, code_of_owner, code_word, almanac, calculating, arranging, comparing, word_list,
+    series, told_order, records, tale, reading,
 )  # fmt: skip
 
 
-_ATTENTION = 50_000  # characters; what is longer is only said back
+_ATTENTION = 50_000  # characters; in what is longer, only a code is found
 
 
 def solve(messages: tuple[tuple[str, str], ...]) -> tuple[Slot, ...]:
     """The answer to a chat, in the frame that its last message asks for, after thinking where that is switched on."""
     wanted, said = read(messages)
     chat = read_chat(said)
-    skills = _SKILLS if len(chat.text) <= _ATTENTION else ()
+    skills = _SKILLS if len(chat.text) <= _ATTENTION else (found_in_text,)
     answer = _wanted(chat, wanted) or next((slots for skill in skills if (slots := skill(chat))), None)
     answer = answer or echo(chat.ask)
     thoughts = thinking(chat) if wanted.thinks else ()
