@@ -121,7 +121,8 @@ class Recall:
 
 
 def _said(received: Received) -> tuple[object, ...]:
-    return received.text, received.reasoning, received.tool_calls, received.finish_reason
+    calls = [(call.name, call.arguments) for call in received.tool_calls]  # their ids are new every time
+    return received.text, received.reasoning, calls, received.finish_reason
 
 
 def _open(path: Path, oldest: float) -> sqlite3.Connection | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from typing import Any
 
 from fuzzer.sim.channels import Channels, Part
@@ -36,7 +37,8 @@ class Replies:
         self._opening = b"data: " + json.dumps(self._head).encode()[:-1]
         self._open: set[int] = set()
         self._ended: set[int] = set()
-        self._channels = [Channels(tools=request.chat.calls) for _ in range(request.chat.n)]
+        tools, thoughts = request.chat.calls and "calls" not in request.deaf, "thoughts" not in request.deaf
+        self._channels = [Channels(tools=tools, thoughts=thoughts) for _ in range(request.chat.n)]
 
     def chunks(self) -> bytes:
         """The stream events for what is newly delivered, choice by choice."""
@@ -56,26 +58,7 @@ class Replies:
         if not text and not fresh and not sequence.finish_reason:
             return role
         parts = self._channels[index].feed(text, over=sequence.finish_reason is not None)
-        return role + self._event(index, self._delta(index, parts), fresh)
-
-    def _delta(self, index: int, parts: list[Part]) -> dict[str, Any]:
-        reasoning, content = _joined("reasoning", parts), _joined("content", parts)
-        calls = [
-            {"index": call} | self._call(index, call, parts)
-            for call in dict.fromkeys(part.call for part in parts if part.kind in ("name", "arguments"))
-        ]
-        delta: dict[str, Any] = {"reasoning_content": reasoning} if reasoning else {}
-        if content or not (reasoning or calls):
-            delta["content"] = content
-        return delta | ({"tool_calls": calls} if calls else {})
-
-    def _call(self, index: int, call: int, parts: list[Part]) -> dict[str, Any]:
-        own = [part for part in parts if part.call == call]
-        name, arguments = _joined("name", own), _joined("arguments", own)
-        if not name:
-            return {"function": {"arguments": arguments}}
-        function = {"name": name, "arguments": arguments}
-        return {"id": f"call-{index}-{call}-{self._head['id']}", "type": "function", "function": function}
+        return role + self._event(index, _delta(parts), fresh)
 
     def _reason(self, index: int) -> str | None:
         """Why it ended; a call of a function is a reason of its own."""
@@ -104,7 +87,7 @@ class Replies:
     def _choice(self, index: int, sequence: Sequence) -> dict[str, Any]:
         text, tokens = sequence.take()
         parts = self._channels[index].feed(text, over=True)
-        calls = [self._call(index, call, parts) for call in range(self._channels[index].calls)]
+        calls = [_call(call, parts) for call in range(self._channels[index].calls)]
         message = {
             "role": "assistant",
             "content": _joined("content", parts) or (None if calls else ""),
@@ -150,6 +133,27 @@ class Replies:
     def _logprobs(self, tokens: list[Emission]) -> dict[str, Any] | None:
         chat = self._request.chat
         return {"content": [_explained(token, chat.top_logprobs) for token in tokens]} if chat.logprobs else None
+
+
+def _delta(parts: list[Part]) -> dict[str, Any]:
+    reasoning, content = _joined("reasoning", parts), _joined("content", parts)
+    calls = [
+        {"index": call} | _call(call, parts)
+        for call in dict.fromkeys(part.call for part in parts if part.kind in ("name", "arguments"))
+    ]
+    delta: dict[str, Any] = {"reasoning_content": reasoning} if reasoning else {}
+    if content or not (reasoning or calls):
+        delta["content"] = content
+    return delta | ({"tool_calls": calls} if calls else {})
+
+
+def _call(call: int, parts: list[Part]) -> dict[str, Any]:
+    own = [part for part in parts if part.call == call]
+    name, arguments = _joined("name", own), _joined("arguments", own)
+    if not name:
+        return {"function": {"arguments": arguments}}
+    function = {"name": name, "arguments": arguments}
+    return {"id": f"chatcmpl-tool-{uuid.uuid4().hex}", "type": "function", "function": function}
 
 
 def _joined(kind: str, parts: list[Part]) -> str:
