@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from fuzzer.shapes import ScheduleName as ScheduleName
 
-Engine = Literal["auto", "vllm", "sglang", "llamacpp", "mlx", "trtllm", "openai"]
+Engine = Literal["auto", "vllm", "sglang", "llamacpp", "mlx", "trtllm", "lmdeploy", "openai"]
 Thinking = Literal["auto", "on", "off"]
 Role = Literal["control", "gated"]
 

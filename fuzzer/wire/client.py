@@ -226,10 +226,10 @@ class Client:
             reply.note("open-after-done")
 
     async def counters(self) -> Counters | None:
-        """The engine's counters now, from ``/metrics`` (llama.cpp: else ``/slots``); None where there are none."""
+        """The engine's counters now, from its metrics page (llama.cpp: else ``/slots``); None where there are none."""
         with anyio.move_on_after(_COUNTERS_SECONDS):
             names = self.dialect.counters.mapping()
-            page = await self._page("/metrics") if names else None
+            page = await self._page(self.dialect.metrics) if names else None
             if page is not None:
                 return parse_counters(page, names)
             slots = await self._page("/slots") if self.dialect.engine == "llamacpp" else None

@@ -2,9 +2,8 @@
 
 Servers merge a request with the checkpoint's generation defaults, so every sampling parameter that an engine knows is
 sent with its neutral value. A parameter that the engine refuses is dropped for the whole run (``Dialect.without``).
-Only the vLLM and llama.cpp dialects were tried against the engines themselves; SGLang's comes from its source.
-MLX and TensorRT-LLM speak the plain OpenAI dialect for now (TensorRT-LLM refuses unknown fields). What a prompt asks
-for by itself (tools, structured output) is never dropped: an engine that refuses it refuses the prompt.
+Which dialects were tried against the engines themselves, feature by feature, is told in ``features``. What a prompt
+asks for by itself (tools, structured output) is never dropped: an engine that refuses it refuses the prompt.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class Dialect:
     """How one engine is asked; ``dropped`` holds the parameters that this server refused.
 
     ``structured`` makes ``response_format`` from a JSON Schema; ``explains`` says whether such a request may ask for
-    log-probabilities.
+    log-probabilities. ``metrics`` is the path of the Prometheus page.
     """
 
     engine: Engine
@@ -77,6 +76,7 @@ class Dialect:
     structured: Callable[[Mapping[str, JsonValue]], dict[str, JsonValue]] = _json_schema
     explains: Callable[[Params], bool] = _always
     counters: CounterNames = field(default_factory=CounterNames)
+    metrics: str = "/metrics"
     dropped: frozenset[str] = frozenset()
 
     def without(self, *names: str) -> Dialect:
@@ -140,6 +140,17 @@ def _salted(params: Params) -> dict[str, JsonValue]:
     extras: dict[str, JsonValue] = {"return_token_ids": True}
     if params.salt:
         extras["cache_salt"] = params.salt
+    return extras
+
+
+def _only_salted(params: Params) -> dict[str, JsonValue]:
+    return {"cache_salt": params.salt} if params.salt else {}
+
+
+def _lmdeploy_extras(params: Params) -> dict[str, JsonValue]:
+    extras: dict[str, JsonValue] = {"return_token_ids": True}
+    if params.thinking != "auto":
+        extras["enable_thinking"] = params.thinking == "on"
     return extras
 
 
@@ -225,13 +236,50 @@ SGLANG = Dialect(
     ),
 )
 
+# Fields and their types: mlx_lm/server.py, APIHandler.do_POST and validate_model_parameters. 0 is its own default for
+# the repetition penalty, and "off". Unknown fields are passed over. It has no metrics.
+MLX = Dialect(engine="mlx", neutral=_OPENAI_NEUTRAL | {"top_k": 0, "min_p": 0, "repetition_penalty": 0})
+
+# Fields: tensorrt_llm/serve/openai_protocol.py, ChatCompletionRequest (unknown ones are refused; 0 is its own default
+# for top_k). Counters: tensorrt_llm/metrics/collector.py; /metrics itself is JSON there.
+TRTLLM = Dialect(
+    engine="trtllm",
+    neutral=_OPENAI_NEUTRAL | {"top_k": 0, "min_p": 0, "repetition_penalty": 1},
+    extras=_only_salted,
+    structured=_bare_schema,
+    counters=CounterNames(
+        draft_tokens="trtllm_spec_decode_num_draft_tokens_total",
+        accepted_tokens="trtllm_spec_decode_num_accepted_tokens_total",
+        generated_tokens="trtllm_generation_tokens_total",
+        running="trtllm_num_requests_running",
+        waiting="trtllm_num_requests_waiting",
+        pool_usage="trtllm_kv_cache_utilization",
+    ),
+    metrics="/prometheus/metrics",
+)
+
+# Fields: lmdeploy/serve/openai/protocol.py, ChatCompletionRequest (top_k is 40 there unless given); what they may be:
+# lmdeploy/messages.py, GenerationConfig (top_k is never negative). Counters: lmdeploy/metrics/loggers.py.
+LMDEPLOY = Dialect(
+    engine="lmdeploy",
+    neutral=_OPENAI_NEUTRAL | {"top_k": 0, "min_p": 0, "repetition_penalty": 1},
+    extras=_lmdeploy_extras,
+    counters=CounterNames(
+        generated_tokens="lmdeploy:generation_tokens_total",
+        running="lmdeploy:num_requests_running",
+        waiting="lmdeploy:num_requests_waiting",
+        pool_usage="lmdeploy:gpu_cache_usage_perc",
+    ),
+)
+
 _DIALECTS: dict[Engine, Dialect] = {
     "vllm": VLLM,
     "llamacpp": LLAMACPP,
     "sglang": SGLANG,
     "openai": OPENAI,
-    "mlx": dataclasses.replace(OPENAI, engine="mlx"),
-    "trtllm": dataclasses.replace(OPENAI, engine="trtllm", structured=_bare_schema),
+    "mlx": MLX,
+    "trtllm": TRTLLM,
+    "lmdeploy": LMDEPLOY,
 }
 
 

@@ -22,7 +22,9 @@ from fuzzer.wire.text import label
 from fuzzer.wire.tokens import count
 
 _MODELS = "/v1/models"
-_OTHERS = ("/health", "/version", "/props", "/slots", "/metrics", "/get_server_info", "/server_info")
+_INFO = "/server_info?config_format=json"  # vLLM tells with VLLM_SERVER_DEV_MODE=1 only; SGLang heeds no parameter
+_PAGES = ("/metrics", "/prometheus/metrics")
+_OTHERS = ("/health", "/version", "/props", "/slots", *_PAGES, "/get_server_info", _INFO)
 _PAGE_BYTES = 4 * 2**20
 _LIMITS = Limits(body_bytes=_PAGE_BYTES)
 _VLLM_DRAFTING = ("vllm:spec_decode_",)
@@ -139,7 +141,7 @@ class _Findings:
         self._warnings: list[str] = []
         self._models = _entries(self._json(_MODELS), "data")
         self._props = _mapping(self._json("/props"))
-        self._info = _mapping(self._json("/get_server_info")) or _mapping(self._json("/server_info"))
+        self._info = _mapping(self._json("/get_server_info")) or _mapping(self._json(_INFO))
 
     def identity(self) -> Identity:
         self._check_health()
@@ -150,6 +152,7 @@ class _Findings:
         model = self._model(names)
         context = self._context(model)
         slots = count(self._props.get("total_slots")) or count(self._info.get("max_running_requests"))
+        slots = slots or count(self._vllm("scheduler_config").get("max_num_seqs"))
         metrics = self._pages.get("/metrics")
         pool = kv_pool(engine, metrics.body if metrics and metrics.ok else None, self._info, slots, context)
         return Identity(
@@ -198,6 +201,12 @@ class _Findings:
             found = "vllm"
         elif "sglang" in owners or "tokenizer_path" in self._info or self._metrics(("sglang:",)):
             found = "sglang"
+        elif "tensorrt_llm" in owners or self._metrics(("trtllm_",)):
+            found = "trtllm"
+        elif "lmdeploy" in owners or self._metrics(("lmdeploy:",)):
+            found = "lmdeploy"
+        elif self._looks_like_mlx():
+            found = "mlx"
         if found == "openai":
             self._warnings.append(
                 f"{self._endpoint.name}: the engine is not known, so it is asked in plain OpenAI terms; "
@@ -206,8 +215,14 @@ class _Findings:
         return found
 
     def _metrics(self, prefixes: tuple[str, ...]) -> bool:
-        page = self._pages.get("/metrics")
-        return page is not None and page.ok and bool(sample_lines(page.body, prefixes))
+        pages = [self._pages[path] for path in _PAGES if path in self._pages]
+        return any(page.ok and sample_lines(page.body, prefixes) for page in pages)
+
+    def _looks_like_mlx(self) -> bool:
+        """Python's own HTTP server, models that nobody owns, and a word on its health: mlx_lm/server.py has no more."""
+        unowned = bool(self._models) and not any("owned_by" in entry for entry in self._models)
+        healthy = _mapping(self._json("/health")).get("status") == "ok"
+        return self._pages[_MODELS].server.startswith("BaseHTTP/") and unowned and healthy
 
     def _model(self, names: tuple[str, ...]) -> str:
         asked = self._endpoint.model
@@ -248,10 +263,17 @@ class _Findings:
             return algorithm not in (None, "", "NONE")
         if engine == "vllm" and self._metrics(_VLLM):
             return self._metrics(_VLLM_DRAFTING)
+        if engine == "trtllm" and self._metrics(("trtllm_speculative_config_info",)):
+            return True  # that it is missing proves nothing: the page comes with an option, and older ones lack it
         return None
+
+    def _vllm(self, part: str) -> dict[str, JsonValue]:
+        return _mapping(_mapping(self._info.get("vllm_config")).get(part))
 
     def _defaults(self, engine: Engine) -> dict[str, JsonValue]:
         settings = _mapping(_mapping(self._props.get("default_generation_settings")).get("params"))
+        if engine == "vllm":  # it does not tell what generation_config.json of the checkpoint adds: preflight probes
+            settings = _mapping(self._vllm("model_config").get("override_generation_config"))
         neutral = dialect_for(engine).neutral
         return {name: value for name, value in settings.items() if name in neutral and value != neutral[name]}
 

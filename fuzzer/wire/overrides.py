@@ -7,13 +7,16 @@ from pydantic import JsonValue
 from fuzzer.history.schedule import Overrides
 from fuzzer.plan import Engine
 
-# vLLM and SGLang: the fields of their ChatCompletionRequest; llama.cpp: tools/server/README.md, "POST /completion".
+# All but llama.cpp: the fields that ``dialects`` cites; llama.cpp: tools/server/README.md, "POST /completion".
 _REPETITION: dict[Engine, str] = {
     "vllm": "repetition_penalty",
     "sglang": "repetition_penalty",
     "llamacpp": "repeat_penalty",
+    "mlx": "repetition_penalty",
+    "trtllm": "repetition_penalty",
+    "lmdeploy": "repetition_penalty",
 }
-_IGNORES_EOS: tuple[Engine, ...] = ("vllm", "sglang", "llamacpp")
+_IGNORES_EOS: tuple[Engine, ...] = ("vllm", "sglang", "llamacpp", "trtllm", "lmdeploy")
 _PINS: tuple[Engine, ...] = ("llamacpp",)
 
 

@@ -213,7 +213,8 @@ class Reply:
         self._role(message)
         before = len(self._tokens)
         delivered = self._content(message)
-        self._guard_ids(choice.get("token_ids"))
+        # LMDeploy has them in the message.
+        self._guard_ids(choice["token_ids"] if "token_ids" in choice else message.get("gen_tokens"))
         if not self._tokens.take(choice.get("logprobs"), "".join(delivered)):
             self.note("bad-logprobs")
         if (delivered or len(self._tokens) > before) and self._first_ns is None:

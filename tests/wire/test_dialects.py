@@ -80,7 +80,7 @@ def test_without_a_model_none_is_named() -> None:
     assert "model" not in OPENAI.body(None, MESSAGES, Params(max_tokens=1))
 
 
-@pytest.mark.parametrize("engine", ["auto", "vllm", "sglang", "llamacpp", "mlx", "trtllm", "openai"])
+@pytest.mark.parametrize("engine", ["auto", "vllm", "sglang", "llamacpp", "mlx", "trtllm", "lmdeploy", "openai"])
 def test_every_engine_has_a_dialect(engine: Engine) -> None:
     assert dialect_for(engine).engine == ("openai" if engine == "auto" else engine)
 
