@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from fuzzer.history.records import Arm
 from fuzzer.plan import Endpoint, Plan
-from fuzzer.preflight import End, compare_ends, notes, open_end, probe, reasons, report
+from fuzzer.preflight import End, Looked, compare_ends, notes, open_end, probe, reasons, report
 from fuzzer.prompts.pool import PromptPool
+from fuzzer.prompts.questions import TOWNS
 from fuzzer.summary import Preflight, Reason
 from fuzzer.traffic.driver import Driver, Prompts
 from fuzzer.traffic.memo import Memo
+from fuzzer.wire.features import FEATURES, FeatureName
 from fuzzer.wire.identify import Identity
+from fuzzer.wire.pairing import render
 
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """One end: what it says of itself, and which parameters it refused."""
+    """One end: what it says of itself, and which parameters it refused.
+
+    ``features`` says of each whether its replies and pages showed it, or, where nothing was asked that could, how it is
+    known of the engine.
+    """
 
     arm: Arm
     title: str
     identity: Identity
     dropped: tuple[str, ...]
+    features: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,7 @@ class Inspection:
 async def inspect(plan: Plan) -> Inspection:
     """Ask the plan's endpoints all that preflight asks, and keep nothing.
 
-    Raises UnavailableError if an end cannot be reached or fails every prompt, UsageError if it takes an option to go on.
+    Raises UnavailableError if an end cannot be reached or fails every prompt, UsageError where it takes an option.
     """
     pool = PromptPool.of(plan)
     memo = Memo()
@@ -57,11 +65,25 @@ async def inspect(plan: Plan) -> Inspection:
         blocking += [reason for reason in looked.reasons if reason not in blocking]
         looked.checks = [*checks, *looked.checks]
         preflight = report(ends, looked, blocking, notes(plan, ends))
-        return Inspection(tuple(_inspected(end) for end in ends), preflight, tuple(blocking))
+        inspected = [
+            Inspected(end.arm, end.title, end.identity, end.dropped, await _features(end, looked)) for end in ends
+        ]
+        return Inspection(tuple(inspected), preflight, tuple(blocking))
 
 
-def _inspected(end: End) -> Inspected:
-    return Inspected(end.arm, end.title, end.identity, end.dropped)
+async def _features(end: End, looked: Looked) -> dict[str, str]:
+    replies = looked.asked[end.arm, end.endpoint.name].replies
+    shown = {
+        "token ids": any(reply.token_ids is not None for reply in replies),
+        "log-probabilities": any(token.top for reply in replies for token in reply.logprobs or ()),
+        "metrics": await end.client.counters() is not None,
+        "rendered prompt": await render(end.client, TOWNS.messages, "auto") is not None,
+    }
+    known: tuple[FeatureName, ...] = ("scoring", "cancellation")
+    engine = FEATURES[end.identity.engine]
+    return {name: "seen" if seen else "not seen" for name, seen in shown.items()} | {
+        name: f"not probed; for this engine: {engine[name].standing}" for name in known
+    }
 
 
 def _endpoints(plan: Plan) -> Sequence[tuple[Arm, Endpoint]]:

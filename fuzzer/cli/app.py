@@ -224,7 +224,11 @@ def report(directory: Directory, json: Json = False) -> None:
 
 app.command("demo", epilog=EXITS, short_help="Gate an embedded pair of servers.")(demo_command.demo)
 app.command("plan", short_help="Sample sizes and time, before anything runs.")(plan_command.plan)
-app.command("inspect", short_help="Read the lm_head's precision from a checkpoint.")(inspect_command.inspect)
+app.command(
+    "inspect",
+    epilog=inspect_command.EXITS,
+    short_help="What endpoints are and whether they compare; a checkpoint's head.",
+)(inspect_command.inspect)
 app.command("serve-sim", short_help="Serve the simulated engine.")(servers.serve_sim)
 app.command("gateway", short_help="Plant a fault before a real engine.")(servers.gateway)
 app.add_typer(corpus_command.app, name="corpus", short_help="List, show, check and add prompt sets.")
