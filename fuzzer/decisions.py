@@ -24,6 +24,7 @@ SHARED_SERVICE_SHARE = 0.05
 DRAFTING_SHARE = 0.25  # of the control's draft tokens per output token: under it drafting is off at N
 DRAFTING_LEAST = 0.01  # draft tokens per output token, where there is no control to compare with
 UNITS = {"request": "answers", "round": "rounds", "prompt": "prompts"}
+LEAK = "still-running"  # of the service faults, the one that is certain by itself
 BREAKING_KINDS = ("bleed", "corruption", "self-consistency")
 
 
@@ -65,7 +66,7 @@ def breaking(judge: Judge, candidate: str, waived: frozenset[str] = frozenset())
         and key not in waived
         and group.example.arm == "candidate"
         and group.example.endpoint == candidate
-        and group.example.kind in BREAKING_KINDS
+        and (group.example.kind in BREAKING_KINDS or group.example.sub_kind == LEAK)
         and (group.example.kind, group.example.sub_kind) not in shown
     ]
 

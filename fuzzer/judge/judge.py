@@ -65,6 +65,7 @@ class Judge:
         self._counters: dict[tuple[Arm, str], Counters] = {}
         self._restarted: set[tuple[Arm, str]] = set()
         self._controls = Controls()
+        self._stages: dict[BlockKey, dict[Arm, Stage]] = {}
         self._so_far: dict[str, Counter[str]] = {}
         self._overlap = OverlapIndex()
         self._content = ContentIndex()
@@ -166,8 +167,8 @@ class Judge:
             self._restarted.add(end)
         if stage.after is not None:
             self._counters[end] = stage.after
-        if stage.deviations.still_running:
-            self._found(still_running(stage))
+        if stage.phase == "measure":
+            self._stages.setdefault((stage.cell, stage.block), {})[stage.arm] = stage
         tally = self.cells.get(stage.cell)
         if tally is not None and stage.phase == "measure":
             arm = tally.candidate if stage.arm == "candidate" else tally.reference
@@ -202,6 +203,8 @@ class Judge:
         batch = self._batch(key)
         context = self._context(batch, self._so_far.setdefault(block.cell, Counter()))
         self._scan(batch, context)
+        for finding in still_running(self._stages.pop(key, {})):
+            self._found(finding)
         self._learn(batch, context)
         if block.cell in self.cells:
             measured: dict[Arm, list[Exchange]] = {}

@@ -6,12 +6,12 @@ lost to a crash of this program, or broken off by a schedule, is no fault of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
 
 from fuzzer.finding import Certainty, Finding, dedupe_key
-from fuzzer.history.records import Exchange, Outcome, Received, Stage
+from fuzzer.history.records import Arm, Exchange, Outcome, Received, Stage
 from fuzzer.oracles.build import excerpt, finding, label, quote
 from fuzzer.oracles.context import Batch, Context
 
@@ -37,23 +37,32 @@ def _expected(exchange: Exchange, received: Received, pair: Exchange | None) -> 
     return received.outcome == "cancelled" or (refused and not (pair is not None and pair.ok))
 
 
-def still_running(stage: Stage) -> Finding:
-    """A server that goes on running what its clients have broken off, or have got the end of."""
-    where, count = label(stage.arm, stage.endpoint), stage.deviations.still_running
-    return Finding(
-        key=dedupe_key("service", "still-running", where),
-        kind="service",
-        sub_kind="still-running",
-        certainty="likely",
-        arm=stage.arm,
-        endpoint=stage.endpoint,
-        cell=stage.cell,
-        phase=stage.phase,
-        exchange=None,
-        prompt=None,
-        summary=f"{where}: {count} requests still run two seconds after the last one was over or broken off",
-        evidence={"still_running": count, "cancelled": stage.deviations.cancelled},
-    )
+def still_running(stages: Mapping[Arm, Stage]) -> Iterator[Finding]:
+    """Servers that go on running what their clients have broken off, or have got the end of.
+
+    Certain where the other arm, sent the same, runs nothing any more.
+    """
+    for arm, stage in stages.items():
+        count = stage.deviations.still_running
+        if not count:
+            continue
+        where = label(arm, stage.endpoint)
+        others = [other for name, other in stages.items() if name != arm]
+        spared = bool(others) and not any(other.deviations.still_running for other in others)
+        yield Finding(
+            key=dedupe_key("service", "still-running", where),
+            kind="service",
+            sub_kind="still-running",
+            certainty="certain" if spared else "likely",
+            arm=arm,
+            endpoint=stage.endpoint,
+            cell=stage.cell,
+            phase=stage.phase,
+            exchange=None,
+            prompt=None,
+            summary=f"{where}: {count} requests still run two seconds after the last one was over or broken off",
+            evidence={"still_running": count, "cancelled": stage.deviations.cancelled},
+        )
 
 
 def _failed(exchange: Exchange, received: Received, pair: Exchange | None) -> Finding:
