@@ -10,6 +10,7 @@ from typing import TypeVar, get_args
 
 from pydantic import ValidationError
 
+from fuzzer.configuration import EndpointTable, substituted, tables
 from fuzzer.errors import UsageError
 from fuzzer.plan import LADDER, Endpoint, Engine, Plan, Policy, Sampling, ScheduleName, Thinking, Waiver
 
@@ -53,7 +54,10 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 def read_config(path: Path) -> dict[str, object]:
-    """The options in a TOML file; keys are the long options' names, with ``-`` or ``_``."""
+    """The options in a TOML file; keys are the long options' names, with ``-`` or ``_``.
+
+    ``${VAR}`` in a text is replaced from the environment; endpoints may be tables (see ``configuration``).
+    """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -64,7 +68,7 @@ def read_config(path: Path) -> dict[str, object]:
     for key in options:
         if key not in KEYS:
             raise UsageError(f"--config: {path}: unknown key {key!r}; known are {', '.join(sorted(KEYS))}")
-    return options
+    return {key: substituted(value, key) for key, value in options.items()}
 
 
 def build_plan(given: Options, config: Options | None = None) -> Plan:
@@ -118,23 +122,41 @@ def _endpoints(options: Options, role: str, heads: Mapping[str, str]) -> tuple[E
     prefix = "reference_" if role == "reference" else ""
     model = options.get(f"{prefix}model") or (options.get("model") if role == "reference" else None)
     endpoints = []
-    for text in _strings(options, role):
-        name, url = _named(text, role)
+    for given in _given(options, role):
+        precision = heads.get(f"{role}:{given.name}", heads.get(given.name)) or _precision(given)
+        shared = header_table(_strings(options, "header"))
+        own = header_table([f"{key}={value}" for key, value in given.headers.items()])
         try:
             endpoints.append(
                 Endpoint(
-                    name=name,
-                    url=url,
-                    model=str(model) if model else None,
-                    api_key_env=_key_variable(options, role),
-                    headers=header_table(_strings(options, "header")),
-                    engine=_engine(options),
-                    lm_head=heads.get(f"{role}:{name}", heads.get(name)),
+                    name=given.name,
+                    url=given.url,
+                    model=given.model or (str(model) if model else None),
+                    api_key_env=given.api_key_env or _key_variable(options, role),
+                    headers={**shared, **own},
+                    engine=_engine({"engine": given.engine} if given.engine else options),
+                    lm_head=precision,
                 )
             )
         except ValidationError as error:
             raise UsageError(explain(error).replace("--url", f"--{role}")) from None
     return tuple(endpoints)
+
+
+def _given(options: Options, role: str) -> list[EndpointTable]:
+    listed = tables(role, options.get(role))
+    if listed is None:
+        return [EndpointTable(*_named(text, role)) for text in _strings(options, role)]
+    for table in listed:
+        if not _NAME.fullmatch(table.name):
+            raise UsageError(f"--config: {table.name!r} is no name; write for example [{role}.fp8]")
+    return listed
+
+
+def _precision(given: EndpointTable) -> str | None:
+    if given.lm_head is None:
+        return None
+    return next(iter(_heads({"lm_head": f"{given.name}={given.lm_head}"}).values()))
 
 
 def _key_variable(options: Options, role: str) -> str | None:

@@ -9,6 +9,7 @@ import typer
 
 from fuzzer.cli import corpus as corpus_command
 from fuzzer.cli import demo as demo_command
+from fuzzer.cli import init as init_command
 from fuzzer.cli import inspect as inspect_command
 from fuzzer.cli import plan as plan_command
 from fuzzer.cli import servers
@@ -229,6 +230,7 @@ app.command(
     epilog=inspect_command.EXITS,
     short_help="What endpoints are and whether they compare; a checkpoint's head.",
 )(inspect_command.inspect)
+app.command("init", short_help="Write a commented specfuzz.toml.")(init_command.init)
 app.command("serve-sim", short_help="Serve the simulated engine.")(servers.serve_sim)
 app.command("gateway", short_help="Plant a fault before a real engine.")(servers.gateway)
 app.add_typer(corpus_command.app, name="corpus", short_help="List, show, check and add prompt sets.")
