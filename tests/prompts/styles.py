@@ -240,7 +240,8 @@ def _requoted(said: str, _: Prompt, rng: random.Random) -> str:
     curly = re.sub(r'"([^"]*)"', "“\\1”", said)
     bare_keys = re.sub(r'"(\w+)":', "\\1:", said)
     single = said.replace('"', "'")
-    return rng.choice((repr(value), curly, bare_keys, single, said[:-1] + ",}"))
+    bare_words = re.sub(r'"([\w-]+)"', "\\1", said)
+    return rng.choice((repr(value), curly, bare_keys, bare_words, single, said[:-1] + ",}"))
 
 
 def _stringly(said: str, _: Prompt, rng: random.Random) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fuzzer.history.records import Prompt
 from fuzzer.prompts import names
 from fuzzer.prompts.checks.found import Found, earlier_answer, fold, foreign, is_own, missing, right, strings, wrong
-from fuzzer.prompts.checks.runs import Run, runs
+from fuzzer.prompts.checks.runs import Run, extended, runs
 from fuzzer.prompts.reply import ALTERNATIVE, Candidate, Reply, hedged, last_cue
 
 _SET_ASIDE = re.compile(
@@ -37,7 +37,8 @@ def choice(prompt: Prompt, reply: Reply) -> Found:
         return missing(prompt, reply)
     fits = len(chosen.items) == len(set(chosen.texts)) == count and set(chosen.texts) <= set(allowed)
     fits = fits and (chosen.texts == allowed or not prompt.spec.get("ordered"))
-    if fits and not _ADDED.match(body, chosen.whole.end) and not _hedged(chosen, found, body):
+    added = _ADDED.match(body, chosen.whole.end) or extended(chosen, body)
+    if fits and not added and not _hedged(chosen, found, body):
         if strange := foreign(prompt, reply):
             return wrong("another-question", f"{chosen.whole.text} and {strange}", prompt.spec["value"])
         return right(reply.only([(chosen.whole.start, chosen.whole.end)]))

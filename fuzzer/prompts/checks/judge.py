@@ -10,7 +10,7 @@ from fuzzer.prompts.checks.found import Found, right, strings
 from fuzzer.prompts.checks.phrases import tries
 from fuzzer.prompts.checks.restated import asks_for_its_own_words, echoes, only_repeats, resembles
 from fuzzer.prompts.grade import Grade
-from fuzzer.prompts.reply import Reply
+from fuzzer.prompts.reply import Reply, last_cue
 
 Extract = Callable[[Prompt, Reply], Found]
 
@@ -58,14 +58,20 @@ def leaked(text: str, reasoning: str) -> str:
 def _found(prompt: Prompt, reply: Reply, extract: Extract) -> Found:
     """What was found; a reply that only repeats words of the question is no answer."""
     found = _beside_echoes(prompt, reply, extract)
-    if found.guessed and only_repeats(prompt, reply.body):
+    if found.guessed and not _states_a_mark(prompt, reply) and only_repeats(prompt, reply.body):
         return Found("none", "no-answer", "only repeats words of the question")
     return found
 
 
+def _states_a_mark(prompt: Prompt, reply: Reply) -> bool:
+    """Whether a mark is given as the answer: any, where none is asked for, or one after "the answer is"."""
+    marked = canary.MARK.search(reply.bare) is not None
+    return marked and (not strings(prompt.spec.get("frame")) or last_cue(reply.body) is not None)
+
+
 def _beside_echoes(prompt: Prompt, reply: Reply, extract: Extract) -> Found:
     """What was found beside any echo of the question; an echo alone is no answer, unless the question holds it."""
-    spans = echoes(prompt, reply.text)
+    spans = echoes(prompt, _core(prompt), reply.text)
     if not spans or "instructions" in prompt.spec:  # IFEval's count words, or ask for the question again
         return _framed(prompt, reply, extract(prompt, reply))
     beside = reply.without(spans)

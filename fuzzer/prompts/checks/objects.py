@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     | "(?P<double>(?:[^"\\\n]|\\.)*)" | '(?P<single>(?:[^'\\\n]|\\.)*)'
     | [“”„](?P<curly>[^“”„\n]*)[“”] | [‘’](?P<curly_single>[^‘’\n]*)’
     | (?P<number>-?[0-9]{1,40}(?:\.[0-9]{1,40})?(?![\w.]))
-    | (?P<word>[A-Za-z_][\w]{0,60})
+    | (?P<word>\w[\w-]{0,60})
     )""",
     re.VERBOSE,
 )
@@ -45,7 +45,7 @@ class _NoObjectError(ValueError):
 def objects(said: str) -> Iterator[Object]:
     """All objects in a text that lie in no other, in order.
 
-    Lenient: single or typographic quotes, keys without any, True and None, a comma too many at the end.
+    Lenient: single or typographic quotes, keys and words without any, True and None, a comma too many at the end.
     """
     effort, false_starts = _EFFORT * len(said), 0
     at = said.find("{")
@@ -94,9 +94,8 @@ class _Lenient:
             return text, token.end()
         if token["number"] is not None:
             return json.loads(token["number"].lstrip("0") or "0"), token.end()
-        word = (token["word"] or "").lower()
-        if word in _WORDS:
-            return _WORDS[word], token.end()
+        if (word := token["word"]) is not None:
+            return _WORDS.get(word.lower(), word), token.end()
         raise _NoObjectError(token.end())
 
     def _object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:

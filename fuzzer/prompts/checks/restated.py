@@ -10,6 +10,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rapidfuzz.distance import Levenshtein
 
@@ -23,8 +24,13 @@ _VERBS = (
     "translate type write"
 )
 _REQUESTS = frozenset(_VERBS.split())
+_LINKS = frozenset(["a", "and", "are", "as", "for", "in", "is", "it", "of", "the", "then", "this", "to", "with"])
 _LONGEST = 200  # words: a longer sentence is no request
-_LAST = 60  # sentences at the end of a question that are looked at
+_HEAD = 3  # words by which sentences are told apart
+_ALIKE = 8  # sentences with the same first words that are tried
+_SEVERAL = 3  # sentences that are an echo without a request
+_LONG = 25  # words of those, at least
+_TIMES = 4  # their length by that of the answer, at least
 _HEARD = 300  # words beside an echo that are looked at
 _FEW = 5  # words: fewer may be an answer
 _SHORT = 3  # letters: words up to this length tell nothing
@@ -37,35 +43,50 @@ class _Sentence:
     asks: bool
 
 
-def echoes(prompt: Prompt, said: str) -> list[tuple[int, int]]:
-    """The spans of a reply that repeat a request of the last message, with the sentences around it."""
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """The sentences of a question, and where those stand that begin with the same words."""
+
+    sentences: list[_Sentence]
+    heads: dict[tuple[str, ...], list[int]]
+
+    def starting(self, words: Sequence[str], at: int) -> list[int]:
+        """The sentences that could begin at a word of a reply."""
+        return [
+            index
+            for length in range(1, _HEAD + 1)
+            for index in self.heads.get(tuple(words[at : at + length]), ())[:_ALIKE]
+            if length == _HEAD or len(self.sentences[index].words) == length
+        ]
+
+
+def echoes(prompt: Prompt, answer: str, said: str) -> list[tuple[int, int]]:
+    """The spans of a reply that repeat whole sentences of the last message, a request among them.
+
+    So do three sentences or more without one, where they are much longer than the answer could be.
+    """
     question = _sentences(_asked(prompt))
-    requests = [index for index, each in enumerate(question) if each.asks and len(each.words) <= _LONGEST]
-    if not requests:
-        return []
+    enough = max(_LONG, _TIMES * len(_WORD.findall(answer)))
     heard = list(_WORD.finditer(said))
     words = [match[0].casefold() for match in heard]
-    firsts = {question[index].words[0] for index in requests}
     spans: list[tuple[int, int]] = []
-    at = floor = 0
+    at = 0
     while at < len(words):
-        index = (
-            next((each for each in requests if _stands(question[each], words, at)), None)
-            if (words[at] in firsts)
-            else None
-        )
-        if index is None:
-            at += 1
-            continue
-        start = _back(question[:index], words, at, floor)
-        at = floor = _on(question[index:], words, at)
-        spans.append((heard[start].start(), heard[at - 1].end()))
+        ends = [_on(question.sentences[index:], words, at) for index in question.starting(words, at)]
+        end = max((end for run, end in ends if _repeats(run, end - at, enough)), default=at)
+        if end > at:
+            spans.append((heard[at].start(), heard[end - 1].end()))
+        at = max(end, at + 1)
     return spans
+
+
+def _repeats(run: Sequence[_Sentence], words: int, enough: int) -> bool:
+    return any(each.asks for each in run) or (len(run) >= _SEVERAL and words >= enough)
 
 
 def asks_for_its_own_words(prompt: Prompt, answer: str) -> bool:
     """Whether the question holds the answer in or after its request, as "Copy: X" does: an echo may then be meant."""
-    question = _sentences(_asked(prompt))
+    question = _sentences(_asked(prompt)).sentences
     first = next((index for index, each in enumerate(question) if each.asks), len(question))
     words = " ".join(word for each in question[first:] for word in each.words)
     wanted = " ".join(match[0].casefold() for match in _WORD.finditer(answer))
@@ -73,12 +94,17 @@ def asks_for_its_own_words(prompt: Prompt, answer: str) -> bool:
 
 
 def only_repeats(prompt: Prompt, said: str) -> bool:
-    """Whether a text is put together from the question's own words, some of them, and names nothing."""
+    """Whether a text is put together from words of the user's messages, and names nothing."""
     if names.spans(said) or canary.CODE.search(said):
         return False
     words = {match[0].casefold() for match in _WORD.finditer(said)}
-    asked = {match[0].casefold() for match in _WORD.finditer(_asked(prompt))}
-    return len(words) >= _FEW and words <= asked and not any(map(str.isdecimal, words))
+    asked = {
+        match[0].casefold()
+        for message in prompt.messages
+        if message.role == "user"
+        for match in _WORD.finditer(message.content)
+    }
+    return len(words) >= _FEW and words <= asked | _LINKS and not any(map(str.isdecimal, words))
 
 
 def resembles(answer: str, said: str) -> bool:
@@ -95,36 +121,30 @@ def _asked(prompt: Prompt) -> str:
     return next((message.content for message in reversed(prompt.messages) if message.role == "user"), "")
 
 
-def _sentences(question: str) -> list[_Sentence]:
+@lru_cache(maxsize=32)
+def _sentences(question: str) -> _Question:
     cuts = [0, *(match.end() for match in _SENTENCE_END.finditer(question)), len(question)]
     texts = [question[start:end].strip() for start, end in itertools.pairwise(cuts)]
-    sentences = [_sentence(text) for text in texts[-_LAST:]]
-    return [each for each in sentences if each.words]
+    sentences = [each for each in map(_sentence, texts) if each.words]
+    heads: dict[tuple[str, ...], list[int]] = {}
+    for index, each in enumerate(sentences):
+        heads.setdefault(tuple(each.words[:_HEAD]), []).append(index)
+    return _Question(sentences, heads)
 
 
 def _sentence(text: str) -> _Sentence:
     words = [match[0].casefold() for match in _WORD.finditer(text)]
-    return _Sentence(words, text.endswith("?") or not _REQUESTS.isdisjoint(words[:1]))
+    asks = text.endswith("?") or not _REQUESTS.isdisjoint(words[:1])
+    return _Sentence(words, asks and len(words) <= _LONGEST)
 
 
-def _stands(sentence: _Sentence, words: Sequence[str], at: int) -> bool:
-    return words[at : at + len(sentence.words)] == sentence.words
-
-
-def _back(before: Sequence[_Sentence], words: Sequence[str], at: int, floor: int) -> int:
-    """Where an echo begins that leads up to the word ``at``, not before the word ``floor``."""
-    for sentence in reversed(before):
-        start = at - len(sentence.words)
-        if start < floor or not _stands(sentence, words, start):
-            break
-        at = start
-    return at
-
-
-def _on(sentences: Sequence[_Sentence], words: Sequence[str], at: int) -> int:
-    """Where an echo of these sentences, from the word ``at`` on, ends."""
+def _on(sentences: Sequence[_Sentence], words: Sequence[str], at: int) -> tuple[list[_Sentence], int]:
+    """The sentences that stand in a reply one after the other, from the word ``at`` on, and where they end."""
+    run = []
     for sentence in sentences:
-        if not _stands(sentence, words, at):
+        end = at + len(sentence.words)
+        if words[at:end] != sentence.words:
             break
-        at += len(sentence.words)
-    return at
+        run.append(sentence)
+        at = end
+    return run, at
