@@ -33,6 +33,7 @@ from fuzzer.wire.params import Params
 
 SLOTS = 2
 CONTEXT = 16384
+GIVE_UP = 6  # prompts of a form without one right answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +94,13 @@ async def measure(url: str, families: list[str], count: int) -> list[Row]:
     rows = []
     async with Client(identity.pin(endpoint), dialect_for(identity.engine), timeout=sampling.timeout) as client:
         for name, level, prompts in forms(families, count):
-            grades = [await ask(client, prompt, sampling) for prompt in prompts]
+            grades: list[str] = []
+            for prompt in prompts:
+                grades.append(await ask(client, prompt, sampling))
+                if len(grades) == GIVE_UP and not {"right", "verbose"} & set(grades):
+                    break  # calibration gives such a form up after three
             verbose = grades.count("verbose")
-            row = Row(name, level, count, grades.count("right") + verbose, verbose)
+            row = Row(name, level, len(grades), grades.count("right") + verbose, verbose)
             others = sorted(set(grades) - {"right", "verbose"})
             print("  ".join(row.cells()), *others, file=sys.stderr, flush=True)
             rows.append(row)
