@@ -14,7 +14,7 @@ from fuzzer.oracles.build import around, finding, label, quote
 from fuzzer.oracles.context import Batch, Context
 from fuzzer.oracles.flaws import Flaw, Reply
 from fuzzer.oracles.loops import doubled_syllables, repetition
-from fuzzer.oracles.markers import broken_encoding, control_characters, reasoning_marks, special_tokens
+from fuzzer.oracles.markers import broken_encoding, call_marks, control_characters, reasoning_marks, special_tokens
 from fuzzer.oracles.scripts import look_alikes, script_switches
 
 Detector = Callable[[Reply], Iterator[Flaw]]
@@ -24,6 +24,9 @@ _TOKEN_RUN = 64  # equal token ids in a row
 
 def judge(batch: Batch, context: Context) -> Iterator[Finding]:
     """A finding for every kind of corruption in every channel of every reply of the block."""
+    received_all = [(_line(exchange), exchange.received) for exchange in batch if exchange.received is not None]
+    thoughtful = {line for line, received in received_all if received.reasoning}
+    calling = {line for line, received in received_all if received.tool_calls}
     for exchange in batch:
         received, prompt = exchange.received, context.prompt(exchange)
         if received is None or not exchange.sent.overrides.greedy:
@@ -32,7 +35,9 @@ def judge(batch: Batch, context: Context) -> Iterator[Finding]:
             flaw = Flaw("invalid-encoding", "certain", 0, 0, "is not UTF-8")
             yield _finding(exchange, flaw, "body", received.raw)
         found: set[str] = set()
-        for channel, reply in _replies(exchange, received, prompt.text if prompt is not None else ""):
+        known = prompt.text if prompt is not None else ""
+        parsed, calls = _line(exchange) in thoughtful, _line(exchange) in calling
+        for channel, reply in _replies(exchange, received, known, parsed=parsed, calls=calls):
             for flaw in flaws(reply):
                 found.add(flaw.sub_kind)
                 yield _finding(exchange, flaw, channel, reply.text)
@@ -63,6 +68,7 @@ def unclosed(reply: Reply) -> Iterator[Flaw]:
 DETECTORS: tuple[Detector, ...] = (
     special_tokens,
     reasoning_marks,
+    call_marks,
     control_characters,
     broken_encoding,
     repetition,
@@ -73,17 +79,23 @@ DETECTORS: tuple[Detector, ...] = (
 )
 
 
-def _replies(exchange: Exchange, received: Received, prompt: str) -> Iterator[tuple[str, Reply]]:
+def _line(exchange: Exchange) -> tuple[str, str]:
+    return exchange.sent.arm, exchange.sent.endpoint
+
+
+def _replies(
+    exchange: Exchange, received: Received, prompt: str, *, parsed: bool, calls: bool
+) -> Iterator[tuple[str, Reply]]:
+    """The channels of a reply; ``parsed`` and ``calls`` say what this endpoint takes out of the text elsewhere."""
     whole = received.outcome == "ok" and received.finish_reason != "length"
     ended = received.outcome == "ok" and received.finish_reason in ("stop", "tool_calls")
     stopped = ended and not exchange.sent.overrides.stop
-    parsed = bool(received.reasoning)
     if received.text:
-        yield "content", Reply(received.text, prompt, whole, stopped, parsed)
+        yield "content", Reply(received.text, prompt, whole, stopped, parsed, calls)
     if received.reasoning:
         yield "reasoning", Reply(received.reasoning, prompt, whole, stopped=False, parsed=False)
     if received.tool_arguments:
-        yield "tool arguments", Reply(received.tool_arguments, prompt, whole, stopped, parsed)
+        yield "tool arguments", Reply(received.tool_arguments, prompt, whole, stopped, parsed, calls)
 
 
 def _token_run(received: Received) -> Flaw | None:

@@ -25,7 +25,8 @@ class Reply:
 
     ``prompt`` is all that the model was given: what stands there may come back. ``whole`` is false where the text was
     cut (by its limit or by a failure), ``stopped`` true where the engine says that it ended by itself. ``parsed``:
-    reasoning came in a channel of its own, so that its markers have no business in the others.
+    this endpoint gives reasoning a channel of its own, so that its markers have no business in the others; ``calls``:
+    it takes calls of functions out of the text.
     """
 
     text: str
@@ -33,3 +34,4 @@ class Reply:
     whole: bool = True
     stopped: bool = True
     parsed: bool = False
+    calls: bool = False

@@ -28,6 +28,10 @@ _NAMED = re.compile(
     r"<\|(?:im_start|im_end|eot_id|eom_id|endoftext|end|begin_of_text|end_of_text|start_header_id|end_header_id"
     r"|user|assistant|system)\|>|\[/?INST\]|<(?:pad|unk|bos|eos)>|<(?:start|end)_of_turn>"
 )
+_CALL = re.compile(r"</?tool_call>|<function=\w{1,64}>|\[TOOL_CALLS\]")
+_SOUND_CALL = re.compile(
+    r'<tool_call>\s{0,8}\{\s{0,8}"name"\s{0,8}:\s{0,8}"[^"\\]{1,64}"\s{0,8},\s{0,8}"arguments"\s{0,8}:'
+)
 _MOST = 8  # different special tokens that are reported of one text
 _HELD = 3  # bytes of one character that a cut may leave over
 
@@ -63,6 +67,16 @@ def reasoning_marks(reply: Reply) -> Iterator[Flaw]:
             words = "holds a reasoning marker out of place"
             yield Flaw("special-token", "certain", match.start(), len(match.group()), words, match.group())
             return
+
+
+def call_marks(reply: Reply) -> Iterator[Flaw]:
+    """The markup of a call in the text; certain where the call is sound and the endpoint's parser took out others."""
+    mark = _CALL.search(reply.text)
+    if mark is None or mark.group() in reply.prompt:
+        return
+    sound = reply.calls and _SOUND_CALL.match(reply.text, mark.start()) is not None
+    words = "holds the markup of a call"
+    yield Flaw("tool-markup", "certain" if sound else "likely", mark.start(), len(mark.group()), words, mark.group())
 
 
 def control_characters(reply: Reply) -> Iterator[Flaw]:

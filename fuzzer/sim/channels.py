@@ -25,13 +25,16 @@ class Part(NamedTuple):
 
 
 class Channels:
-    """Parts of one reply, as its text comes; what is no sound block stays content. ``tools``: calls are looked for."""
+    """Parts of one reply, as its text comes; what is no sound block stays content.
 
-    def __init__(self, *, tools: bool) -> None:
+    ``tools``: calls are looked for; ``thoughts``: reasoning is.
+    """
+
+    def __init__(self, *, tools: bool, thoughts: bool = True) -> None:
         self.calls = 0
         self._tools = tools
         self._held = ""
-        self._state: Callable[[bool], Iterator[Part]] = self._begin
+        self._state: Callable[[bool], Iterator[Part]] = self._begin if thoughts else self._speak
         self._depth = 0
         self._quoted = self._escaped = False
 

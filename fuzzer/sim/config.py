@@ -39,7 +39,7 @@ class SimConfig:
     max_model_len: int = 32768
     kv_blocks: int = 4096
     block_size: int = 16
-    prefill_chunk: int = 512
+    prefill_chunk: int = 1024
     host: str = "127.0.0.1"
     port: int = 0
     api_key: str | None = field(default=None, repr=False)

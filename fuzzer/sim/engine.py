@@ -40,7 +40,8 @@ class Reading:
 class Request:
     """A request in the engine, with a sequence for each choice. ``ordinal`` counts how often its text came before.
 
-    ``overcount`` are the completion tokens that a planted fault counts too many.
+    Planted: ``overcount`` completion tokens are counted too many, and the reply's parser is ``deaf`` to "calls" or
+    "thoughts".
     """
 
     chat: ChatRequest
@@ -53,6 +54,7 @@ class Request:
     news: asyncio.Event = field(default_factory=asyncio.Event)
     refused: bool = False
     overcount: int = 0
+    deaf: frozenset[str] = frozenset()
 
     @property
     def over(self) -> bool:
@@ -132,6 +134,7 @@ class Engine:
         self.counters.cached_tokens += hit.tokens
         request = Request(chat, reading, draw, ordinal, hit, (), request_id)
         request.sequences = self._sequences(request)
+        request.deaf = frozenset(deaf for plant in self.plants if (deaf := plant.deaf(request)))
         request.refused = any(plant.refuses(request) for plant in self.plants)
         for sequence in () if request.refused else request.sequences:
             self.in_flight[sequence] = request

@@ -20,6 +20,35 @@ def found(text: str, prompt: str = PROMPT, *, whole: bool = True, parsed: bool =
     return [(flaw.sub_kind, flaw.certainty) for flaw in flaws(reply)]
 
 
+CALL = '<tool_call>\n{"name": "look_up", "arguments": {"topic": "tides"}}\n</tool_call>'
+
+
+@pytest.mark.parametrize(
+    ("text", "calls", "expected"),
+    [
+        (CALL, True, [("tool-markup", "certain")]),
+        (CALL, False, [("tool-markup", "likely")]),
+        ("<tool_call>\nlook it up</tool_call>", True, [("tool-markup", "likely")]),
+        ("I would call look_up.", True, []),
+    ],
+)
+def test_the_markup_of_a_call_is_certain_where_the_parser_takes_others_out(
+    text: str, calls: bool, expected: list[tuple[str, str]]
+) -> None:
+    assert [(flaw.sub_kind, flaw.certainty) for flaw in flaws(Reply(text, PROMPT, calls=calls))] == expected
+    assert list(flaws(Reply(text, PROMPT + text, calls=calls))) == []
+
+
+def test_reasoning_in_the_content_is_certain_where_the_endpoint_gives_it_a_channel_elsewhere() -> None:
+    leaked = exchange("p", "<think>Let me see.</think>\nSilverbrook")
+    other = exchange("q", "Hazelgate", reasoning="Let me see.", index=1)
+    world = World((prompt("p", user=PROMPT), prompt("q", user=PROMPT)), (leaked, other))
+    assert [(one.exchange, one.sub_kind, one.certainty) for one in judge(world.batch, world.context())] == [
+        (leaked.key, "special-token", "certain")
+    ]
+    assert findings(leaked) == []
+
+
 def findings(one: Exchange, known: Prompt | None = None) -> list[Finding]:
     world = World((known or prompt("p", user=PROMPT),), (one,))
     return list(judge(world.batch, world.context()))

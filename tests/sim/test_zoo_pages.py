@@ -77,7 +77,7 @@ async def test_a_preempted_request_loses_the_step_that_was_in_flight() -> None:
 async def test_a_request_in_the_slot_of_a_long_one_makes_a_mistake() -> None:
     async with talking({"long-residue": 1.0}) as talk:
         assert all(await talk.loop(asked(20), 4))
-        long = " ".join(["word"] * 700)
+        long = " ".join(["word"] * 900)
         await talk.ask(long, max_tokens=2)
         first, second = question(20), question(20)
         assert not await talk.right(first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 
 import pytest
@@ -126,3 +127,45 @@ async def test_faults_do_not_slow_a_server_that_is_asked_nothing() -> None:
     async with talking({name: 1.0 for name in FAULTS if name != "spec-off"}) as talk:
         await asyncio.sleep(0)
         assert (await talk.http.get("/health")).status_code == 200
+
+
+TOOL = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object", "properties": {}}}}
+
+
+async def test_the_markup_of_a_call_stays_in_the_content() -> None:
+    ask = "Call the function look_up."
+    async with talking({"tool-markup": 1.0}) as deaf, talking({}) as sound:
+        replies = [(await talk.ask(ask, tools=[TOOL]))["choices"][0]["message"] for talk in (deaf, sound)]
+        assert await deaf.right(question())
+    assert "<tool_call>" in replies[0]["content"]
+    assert not replies[0]["tool_calls"]
+    assert not replies[1]["content"]
+    assert replies[1]["tool_calls"][0]["function"]["name"] == "look_up"
+
+
+async def test_reasoning_stays_in_the_content() -> None:
+    thinking = {"chat_template_kwargs": {"enable_thinking": True}}
+    async with talking({"reasoning-leak": 1.0}) as deaf, talking({}) as sound:
+        replies = [(await talk.ask(question(), **thinking))["choices"][0]["message"] for talk in (deaf, sound)]
+        assert "think" not in await deaf.say(question())
+    assert "</think>" in replies[0]["content"]
+    assert not replies[0]["reasoning_content"]
+    assert replies[1]["reasoning_content"]
+    assert "think>" not in replies[1]["content"]
+
+
+async def test_an_object_that_must_keep_to_a_schema_is_left_open() -> None:
+    schema = {"type": "object", "properties": {"town": {"type": "string"}}, "required": ["town"]}
+    form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+    async with talking({"grammar-slip": 1.0}) as slipping, talking({}) as sound:
+        said = [await talk.say("The town is Fenwick.", response_format=form) for talk in (slipping, sound)]
+    assert "town" in json.loads(said[1])
+    assert said[0] == said[1].rstrip()[:-1]
+
+
+def test_there_is_a_fault_for_every_symptom_that_users_report() -> None:
+    codes = (
+        "COLLAPSE STRUCT GREEDY_DIVERGE POISON NONDET TOKEN_NOISE CRASH WRONG_PLAUSIBLE XREQ_LIVE XREQ_STALE "
+        "ACCEPT_DROP EMPTY ACC_DRIFT PROTOCOL LOGPROB HANG PARAM_IGNORED UNCOND"
+    )
+    assert {fault.symptom for fault in FAULTS.values()} == set(codes.split())

@@ -7,10 +7,17 @@ cancelled request's pages, a warm prefix) lies in the engine's state, and so in 
 
 from __future__ import annotations
 
-from fuzzer.sim.faults import pages, protocol, rows, state, texts
+from fuzzer.sim.faults import pages, protocol, rows, state, structure, texts
 from fuzzer.sim.faults.base import Draw, Fault, Plant, draw_faults, strikes_server
 
 __all__ = ["FAULTS", "Draw", "Fault", "Plant", "draw_faults", "strikes_server"]
 
 # What replaces a whole answer comes first, then what damages one, then what cuts it: plants act in this order.
-FAULTS: dict[str, Fault] = {**state.FAULTS, **pages.FAULTS, **texts.FAULTS, **rows.FAULTS, **protocol.FAULTS}
+FAULTS: dict[str, Fault] = {
+    **state.FAULTS,
+    **pages.FAULTS,
+    **texts.FAULTS,
+    **structure.FAULTS,
+    **rows.FAULTS,
+    **protocol.FAULTS,
+}

@@ -46,6 +46,10 @@ class Plant:
         """How the engine takes a request's limits, when it is submitted."""
         return limits
 
+    def deaf(self, request: Request) -> str:
+        """What the reply's parser does not hear: "calls", "thoughts" or nothing."""
+        return ""
+
     def refuses(self, request: Request) -> bool:
         """Whether the engine answers this request with an error at once."""
         return False
@@ -90,7 +94,8 @@ class Fault:
     ``report`` a public report that it is modelled on. A right detection shows a finding of one of ``kinds`` (kind, or
     kind/sub-kind) and the gate's ``exit_status``; where another request's content shows, ``donors`` are the ways in
     which a right donor can lie to its victim. It takes the traffic ``schedule`` ("" for any) at ``concurrency``, and at
-    least ``minimum`` requests. ``lm_head`` is the precision with which it shows.
+    least ``minimum`` requests. ``families`` are the prompts that show it (empty: the usual mix does), ``lm_head`` the
+    precision with which it shows.
     """
 
     summary: str
@@ -105,6 +110,7 @@ class Fault:
     minimum: int = 1
     exit_status: int = 1
     donors: frozenset[str] = frozenset()
+    families: tuple[str, ...] = ()
     lm_head: str = "bf16"
 
 

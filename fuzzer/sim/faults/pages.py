@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fuzzer.sim.sequence import Sequence as Running
 
 _LATE_STEPS = 8  # steps for which the writes of a cancelled request still land
-_CLEARED = 600  # tokens of a slot that are cleared for the next request
+_CLEARED = 768  # tokens of a slot that are cleared for the next request
 
 
 class PageReuse(Plant):

@@ -197,29 +197,42 @@ class CancelLeak(Plant):
 
 
 class StuckDrain(Plant):
-    """A batch that drains to three or fewer gets stuck until all clients have gone; ``/health`` stays green."""
+    """A batch that drains without refills gets stuck at three or fewer until all clients have gone.
+
+    It takes two such drains in a row; ``/health`` stays green all the time.
+    """
 
     def __init__(self, name: str, engine: Engine) -> None:
         super().__init__(name, engine)
-        self._peak = self._drains = 0
-        self._stuck = False
+        self._peak = self._row = self._drains = 0
+        self._emptied = self._stuck = False
 
     def joined(self, sequences: Sequence[Running]) -> None:
-        """A batch that starts from nothing is sound."""
+        """A batch that starts from nothing is sound; one that is refilled is no drain."""
+        if not sequences:
+            return
         running = len(self.engine.scheduler.running)
-        if sequences and running <= len(sequences):
-            self._peak, self._stuck = 0, False
-        self._peak = max(self._peak, running)
+        if running <= len(sequences):
+            self._row = self._row + 1 if self._peak >= 2 * _DRAINED else 0
+            self._peak, self._emptied, self._stuck = running, False, False
+        elif self._emptied:
+            self._peak = self._row = 0
+        self._peak = max(self._peak, running) if not self._emptied else self._peak
+
+    def left(self, sequence: Running) -> None:
+        """The batch gets smaller."""
+        self._emptied = True
 
     def drafted(self, step: Step) -> None:
         """Whether this is the drain that gets stuck, by the server's seed and the number of drains so far."""
-        if len(step.rows) <= _DRAINED and self._peak >= 2 * _DRAINED and not self.engine.scheduler.waiting:
-            self._peak = 0
-            self._drains += 1
-            config = self.engine.config
-            self._stuck = strikes_server(config.faults, self.name, config.seed, self._drains)
-            for sequence in step.rows if self._stuck else ():
-                self.acted(self.engine.in_flight[sequence])
+        if self._stuck or not self._row or len(step.rows) > _DRAINED or self._peak < 2 * _DRAINED or not self._emptied:
+            return
+        self._row = 0
+        self._drains += 1
+        config = self.engine.config
+        self._stuck = strikes_server(config.faults, self.name, config.seed, self._drains)
+        for sequence in step.rows if self._stuck else ():
+            self.acted(self.engine.in_flight[sequence])
 
     def freezes(self) -> bool:
         """Whether no step is made."""
@@ -310,13 +323,13 @@ FAULTS = {
     ),
     "stuck-drain": Fault(
         "a batch that drains to three requests or fewer gets stuck until all clients have gone; /health stays green",
-        0.3,
+        0.5,
         symptom="HANG",
         report="https://github.com/vllm-project/vllm/issues/51593",
         kinds=("service/hang",),
         plant=StuckDrain,
-        trigger="a batch of 6 or more that drains to 3 or fewer",
+        trigger="the second batch of 6 or more in a row that drains without refills",
         schedule="rounds",
-        minimum=6,
+        minimum=12,
     ),
 }
