@@ -11,7 +11,9 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from fuzzer.decisions import confounded
 from fuzzer.history.records import AnyRecord, Arm, Block, Exchange, Prompt, Sent
+from fuzzer.history.schedule import CacheTag
 from fuzzer.judge import Judge
 from fuzzer.judge.ability import Ability
 from fuzzer.judge.calibration import Calibration, calibration_key
@@ -22,6 +24,7 @@ from fuzzer.prompts.pool import PromptPool
 from fuzzer.recall import Recall
 from fuzzer.traffic.driver import Driver, Line, StageSpec
 from fuzzer.traffic.loops import closed_loop
+from fuzzer.traffic.scoring import score
 
 CHUNK = 16  # prompts tried alone before the choice of the next ones is thought over
 BARREN = 4  # calibration blocks in a row that keep nothing end the search
@@ -62,9 +65,9 @@ class Calibrator:
             if not able and not self.judge.opened(calibration.key, block):
                 raise Exhausted(self._why_no_prompts(calibration.cursor))
             await self._passes(calibration, level, able, recalled)
-            self.record(
-                Block(cell=calibration.key, block=block, judged_prompts=self.judge.keep(calibration.key, block))
-            )
+            keep = self.judge.keep(calibration.key, block)
+            await self._score(calibration, keep)
+            self.record(Block(cell=calibration.key, block=block, judged_prompts=keep))
             if calibration.barren >= BARREN:
                 raise Exhausted(self._why_no_prompts(calibration.cursor))
         return calibration.ready
@@ -122,7 +125,9 @@ class Calibrator:
     async def _passes(self, calibration: Calibration, level: int, able: Sequence[str], recalled: set[str]) -> None:
         """The other arm alone, then both twice at N, in different orders; without a reference once more alone.
 
-        What the reference was not asked again, the candidate is not asked either: exposure stays equal.
+        What the reference was not asked again, the candidate is not asked either: exposure stays equal. In every other
+        block the second pass finds nothing in the prefix cache, where the engines can be told so: a noise floor of
+        nothing but cache hits would hide what batching does to prefill.
         """
         if "reference" not in self.lines:
             await self._pass(calibration, "candidate", 0, 1, able)
@@ -132,8 +137,17 @@ class Calibrator:
         await self._pass(calibration, "candidate", ALONE, 1, [prompt for prompt in able if prompt not in recalled])
         await self._pass(calibration, "candidate", 0, level, able)
         await self._pass(calibration, "reference", 0, level, able)
-        await self._pass(calibration, "reference", 1, level, shuffled)
-        await self._pass(calibration, "candidate", 1, level, shuffled)
+        salts = all(line.traits.salts for line in self.lines.values())
+        tag: CacheTag | None = "cold" if salts and calibration.blocks % 2 else None
+        await self._pass(calibration, "reference", 1, level, shuffled, tag=tag)
+        await self._pass(calibration, "candidate", 1, level, shuffled, tag=tag)
+
+    async def _score(self, calibration: Calibration, keep: Sequence[str]) -> None:
+        """Ask the reference what it thinks of outputs that part, where that tells anything and can be asked."""
+        if "reference" not in self.lines or calibration.floor.unscorable or confounded(self.plan, self.candidate):
+            return
+        asked = self.judge.to_score(calibration.key, calibration.blocks, keep)
+        await score([(one.exchange, one.start) for one in asked], self.lines["reference"], self.driver.means)
 
     def _good(self, exchanges: Sequence[Exchange]) -> set[str]:
         context = self.judge.context(tuple(exchanges))
@@ -147,6 +161,7 @@ class Calibrator:
         concurrency: int,
         prompts: Sequence[str],
         part: int = 0,
+        tag: CacheTag | None = None,
     ) -> list[Exchange]:
         if not prompts:
             return []
@@ -158,7 +173,7 @@ class Calibrator:
             pass_index=pass_index,
             part=part,
             concurrency=concurrency,
-            releases=(closed_loop(concurrency, prompts),),
+            releases=(closed_loop(concurrency, prompts, tag),),
             logprobs=True,
         )
         if pass_index == ALONE and (arm == "reference" or "reference" not in self.lines):

@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from fuzzer.finding import Certainty, Finding, Kind
+from fuzzer.noise import NoiseFloor as NoiseFloor
 from fuzzer.plan import Role, ScheduleName, Waiver
 
 SCHEMA_VERSION = 1
@@ -213,35 +214,6 @@ class Clusters(_Model):
     n: int
     failed: int
     bound: float
-
-
-class NoiseFloor(_Model):
-    """Divergence at this concurrency, over calibration passes with log-probabilities (``n`` prompts compared).
-
-    ``reference`` and ``candidate`` are the prompts whose output differs: reference against itself in another order,
-    candidate against reference; ``b`` prompts are material on the candidate only, ``c`` in the floor only. The band's
-    thresholds are in nats.
-    """
-
-    n: int
-    reference: int
-    candidate: int
-    reference_material: int = 0
-    candidate_material: int = 0
-    b: int = 0
-    c: int = 0
-    grey: int = 0
-    near_tie: int = 0
-    untriaged: int = 0
-    unmatched: int = 0
-    benign_flips: int = 0
-    band_tie: float
-    band_material: float
-    band_source: str
-    p: float | None = None
-    p_adjusted: float | None = None
-    judged: bool = True
-    note: str = ""
 
 
 class MainDivergence(_Model):

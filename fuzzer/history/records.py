@@ -18,6 +18,7 @@ from fuzzer.history.messages import Tool as Tool
 from fuzzer.history.messages import ToolCall as ToolCall
 from fuzzer.history.messages import Wants as Wants
 from fuzzer.history.schedule import AS_PLANNED, NO_DEVIATIONS, CacheTag, Deviations, Overrides, Scheduled
+from fuzzer.history.scores import Scored
 
 HISTORY_VERSION = 1
 
@@ -167,8 +168,8 @@ class Usage(Record):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
-
     total_tokens: int | None = None
+
 
 class Draft(Record):
     """Drafting in one exchange, where the reply tells: tokens drafted and tokens accepted."""
@@ -301,7 +302,7 @@ class Opened(Record):
     at_ns: int
 
 
-AnyRecord = Opened | Prompt | Scheduled | Sent | Done | Recalled | Stage | Block | Resumed
+AnyRecord = Opened | Prompt | Scheduled | Sent | Done | Recalled | Stage | Scored | Block | Resumed
 
 
 class Exchange(BaseModel):

@@ -36,10 +36,25 @@ class TokenScore(Record):
         return None if self.best is None or self.second is None else self.best - self.second
 
 
-class Scored(Record):
+class Scores(Record):
     """A continuation, scored: the tokens from place ``start`` on. ``detail`` says why there are none."""
 
-    type: Literal["scored"] = "scored"
     start: int = 0
     tokens: tuple[TokenScore, ...] = ()
     detail: str = ""
+
+
+class Scored(Record):
+    """An end has been asked what it thinks of an output: the one of the exchange ``key``, of this cell and block.
+
+    Nothing that is judged was asked of ``endpoint`` by this, and nothing was in flight there beside it.
+    """
+
+    type: Literal["scored"] = "scored"
+    key: str
+    cell: str
+    block: int
+    endpoint: str
+    sent_ns: int
+    end_ns: int
+    scores: Scores

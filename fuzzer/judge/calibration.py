@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from fuzzer.history.records import Arm, Exchange
+from fuzzer.history.scores import Scored
 from fuzzer.judge.floor import Floor
 from fuzzer.judge.grading import grade_exchange
+from fuzzer.judge.partings import Passes
 from fuzzer.oracles.context import Context
 from fuzzer.oracles.divergence import ALONE
 from fuzzer.summary import FamilyCalibration, NoiseFloor
@@ -31,6 +33,12 @@ def by_prompt(exchanges: Iterable[Exchange], arm: Arm) -> dict[str, dict[int, Ex
         if exchange.sent.arm == arm and exchange.sent.phase == "calibration":
             table.setdefault(exchange.sent.prompt, {})[exchange.sent.pass_index] = exchange
     return table
+
+
+def both_sides(exchanges: Sequence[Exchange], prompts: Iterable[str]) -> dict[str, tuple[Passes, Passes]]:
+    """The reference's and the candidate's passes of these prompts."""
+    theirs, ours = by_prompt(exchanges, "reference"), by_prompt(exchanges, "candidate")
+    return {prompt: (theirs.get(prompt, {}), ours.get(prompt, {})) for prompt in prompts}
 
 
 def kept(exchanges: Sequence[Exchange], arm: Arm, context: Context) -> tuple[str, ...]:
@@ -65,17 +73,22 @@ class Calibration:
     truncated: int = 0
     wrong_at_n_only: int = 0
 
-    def add_block(self, exchanges: Sequence[Exchange], arm: Arm, keep: Sequence[str], context: Context) -> None:
-        """Count a calibration block; ``arm`` is the one that calibrates."""
+    def add_block(
+        self,
+        exchanges: Sequence[Exchange],
+        arm: Arm,
+        keep: Sequence[str],
+        context: Context,
+        scored: Sequence[Scored] = (),
+    ) -> None:
+        """Count a calibration block; ``arm`` is the one that calibrates, ``scored`` what the reference said of it."""
         self.ready.extend(keep)
         self.blocks += 1
         self.barren = 0 if keep else self.barren + 1
         table = by_prompt(exchanges, arm)
         self._families(table, set(keep), context)
         if arm == "reference":
-            others = by_prompt(exchanges, "candidate")
-            for prompt in keep:
-                self.floor.add(table[prompt], others.get(prompt, {}))
+            self.floor.add_block(both_sides(exchanges, keep).values(), scored)
 
     def _families(self, table: dict[str, dict[int, Exchange]], keep: set[str], context: Context) -> None:
         for prompt_id, passes in table.items():

@@ -6,7 +6,7 @@ It is fed the same records live and from a file, so ``specfuzz judge RUN`` and t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from fuzzer.errors import HistoryError
 from fuzzer.finding import Finding
@@ -24,11 +24,14 @@ from fuzzer.history.records import (
     Sent,
     Stage,
 )
+from fuzzer.history.scores import Scored
 from fuzzer.judge.ability import Ability
-from fuzzer.judge.calibration import CALIBRATION, Calibration, kept
+from fuzzer.judge.calibration import CALIBRATION, Calibration, both_sides, kept
 from fuzzer.judge.controls import Controls
 from fuzzer.judge.grading import grade_exchange
 from fuzzer.judge.groups import Groups
+from fuzzer.judge.partings import Told
+from fuzzer.judge.scoring import Question, questions
 from fuzzer.judge.tally import CellTally
 from fuzzer.oracles import ORACLES
 from fuzzer.oracles.context import Batch, ContentIndex, Context
@@ -61,6 +64,7 @@ class Judge:
         self._arm: Arm = "reference" if plan.references else "candidate"  # the one that calibrates
         self._open: dict[BlockKey, dict[str, Exchange]] = {}
         self._where: dict[str, BlockKey] = {}
+        self._scored: dict[BlockKey, list[Scored]] = {}
         self._closed: set[BlockKey] = set()
         self._counters: dict[tuple[Arm, str], Counters] = {}
         self._restarted: set[tuple[Arm, str]] = set()
@@ -88,6 +92,8 @@ class Judge:
             self._measure(record.exchange)
         elif isinstance(record, Stage):
             self._stage(record)
+        elif isinstance(record, Scored):
+            self._scored.setdefault((record.cell, record.block), []).append(record)
         elif isinstance(record, Block):
             self._close(record)
         elif isinstance(record, Resumed):
@@ -120,6 +126,11 @@ class Judge:
         """The prompts of an open calibration block that may be judged."""
         batch = self._batch((cell, block))
         return kept(batch, self._arm, self._context(batch))
+
+    def to_score(self, cell: str, block: int, keep: Sequence[str]) -> list[Question]:
+        """The outputs of an open calibration block that the reference is to be asked about, of those prompts."""
+        table = both_sides(self._batch((cell, block)), keep)
+        return questions(table, self.prompts, f"{self.plan.seed}/{cell}/{block}")
 
     def context(self, exchanges: Batch) -> Context:
         """What an oracle may look at besides its exchanges."""
@@ -201,7 +212,9 @@ class Judge:
     def _close(self, block: Block) -> None:
         key = (block.cell, block.block)
         batch = self._batch(key)
+        scored = self._scored.pop(key, [])
         context = self._context(batch, self._so_far.setdefault(block.cell, Counter()))
+        context.told = Told(scored, {exchange.key: exchange for exchange in batch}).of
         self._scan(batch, context)
         for finding in still_running(self._stages.pop(key, {})):
             self._found(finding)
@@ -215,7 +228,7 @@ class Judge:
             tally.prompts += len(block.judged_prompts)
             tally.add_block({arm: tuple(group) for arm, group in measured.items()}, context, self._control(tally.cell))
         elif block.cell.endswith(f"/{CALIBRATION}"):
-            self.calibration(block.cell).add_block(batch, self._arm, block.judged_prompts, context)
+            self.calibration(block.cell).add_block(batch, self._arm, block.judged_prompts, context, scored)
         self._closed.add(key)
         self._open.pop(key, None)
 

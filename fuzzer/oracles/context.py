@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from fuzzer import prompts as families
 from fuzzer.history.overlap import OverlapIndex
 from fuzzer.history.records import Exchange, Prompt, Received, ToolCall
+from fuzzer.history.scores import Scores
 from fuzzer.oracles.build import label
 from fuzzer.oracles.content import ContentIndex
 from fuzzer.prompts.grade import Grade
@@ -32,13 +33,18 @@ class Checker(Protocol):
         """Grade a text as the answer to a prompt."""
 
 
+def _nothing(_: Exchange) -> Scores | None:
+    return None
+
+
 @dataclass(slots=True)
 class Context:
     """The prompts of the run, who was in flight with whom, whose content is whose, and the block's grades and pairs.
 
     ``lm_heads`` maps an endpoint's name to the precision of its output head as the user stated it; the entry
     ``reference:NAME`` is the reference's where a candidate has the same name. ``so_far`` holds what
-    oracles that judge a rate have counted in the cell's earlier blocks.
+    oracles that judge a rate have counted in the cell's earlier blocks. ``told`` gives what the reference thinks of an
+    exchange's output, where it was asked to score it.
     """
 
     prompts: Mapping[str, Prompt]
@@ -48,6 +54,7 @@ class Context:
     batch: Batch
     check: Checker = families.check
     so_far: Counter[str] = field(default_factory=Counter)
+    told: Callable[[Exchange], Scores | None] = _nothing
     _grades: dict[str, Grade | None] = field(default_factory=dict)
     _places: dict[_Place, Exchange] | None = None
     _replies: dict[str, str] | None = None

@@ -27,6 +27,7 @@ Triage = Literal[Severity, "untriaged"]
 
 MIN_FLIPS = 59  # the largest of 59 is above the 95th percentile with 95 % confidence
 MIN_BAND = 0.1  # nats
+CLEARANCE = 1.5  # times the widest benign one: a healthy candidate verifies more rows than its reference runs
 ALONE = 2  # the pass index of the calibration pass that runs one at a time
 _SHOWN = 60  # characters of text after the divergence
 
@@ -86,16 +87,24 @@ class Band:
 
 
 def judge(batch: Batch, context: Context) -> Iterator[Finding]:
-    """A finding for every material divergence between matched exchanges with log-probabilities."""
+    """A finding for every divergence of matched exchanges that is material by its gap, unless its regret is known."""
     flips = benign_flips(batch)
     for exchange in batch:
-        pair = context.pair(exchange) if exchange.sent.arm == "candidate" and exchange.sent.logprobs else None
-        if pair is None or matched(exchange, pair) is not None or _confounded(exchange, pair, context):
-            continue
+        pair = partner(exchange, context)
+        if pair is None or context.told(exchange) is not None:
+            continue  # what the reference has scored is judged by its regret
         divergence = first_divergence(exchange, pair)
         band = calibrate(flips, context.lm_head(pair) or context.lm_head(exchange))
         if divergence is not None and triage(divergence, band) == "material":
             yield _finding(exchange, pair, divergence, band)
+
+
+def partner(exchange: Exchange, context: Context) -> Exchange | None:
+    """The reference's exchange that a candidate's is matched with; both asked for log-probabilities, of like heads."""
+    pair = context.pair(exchange) if exchange.sent.arm == "candidate" and exchange.sent.logprobs else None
+    if pair is None or matched(exchange, pair) is not None or _confounded(exchange, pair, context):
+        return None
+    return pair
 
 
 def first_divergence(left: Exchange, right: Exchange) -> Divergence | None:
@@ -152,10 +161,14 @@ def calibrate(benign: Sequence[Divergence], lm_head: str | None) -> Band:
 
 
 def band_of(gaps: Sequence[float], lm_head: str | None) -> Band:
-    """The band: the largest benign gap or regret, at least 0.1, or the output head's defaults under 59 of them."""
+    """The band: the largest benign gap or regret, at least 0.1, or the output head's defaults under 59 of them.
+
+    What lies less than half as much again above it is grey: batches of more rows are noisier, and the largest of a few
+    dozen may have been a small one.
+    """
     if len(gaps) >= MIN_FLIPS:
         widest = max(MIN_BAND, *gaps)
-        return Band(widest, widest, len(gaps), "calibrated")
+        return Band(widest, CLEARANCE * widest, len(gaps), "calibrated")
     name = head_class(lm_head)
     tie, material = DEFAULT_BANDS[name]
     return Band(tie, material, len(gaps), f"default ({name})")

@@ -14,6 +14,7 @@ from fuzzer.oracles import (
     health,
     independence,
     penalties,
+    regret,
     repeat,
     selfcheck,
     service,
@@ -40,6 +41,7 @@ class Oracle:
 
 def _divergence(batch: Batch, context: Context) -> Iterator[Finding]:
     yield from divergence.judge(batch, context)
+    yield from regret.judge(batch, context)
     yield from repeat.judge(batch, context)
 
 

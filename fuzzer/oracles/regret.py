@@ -8,11 +8,15 @@ other, which is what margins alone cannot see.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fuzzer.history.scores import TokenScore
-from fuzzer.oracles.divergence import Band, Severity, band_of, severity
+from fuzzer.finding import Finding
+from fuzzer.history.records import Exchange
+from fuzzer.history.scores import Scores, TokenScore
+from fuzzer.oracles.build import excerpt, finding, label, quote
+from fuzzer.oracles.context import Batch, Context
+from fuzzer.oracles.divergence import Band, Divergence, Severity, band_of, first_divergence, partner, severity
 
 EDGES = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Upper edges of the histogram's bins, nats: exactly 0, up to 0.1, ..., and one more bin above the last."""
@@ -45,6 +49,30 @@ class Regrets:
     def triage(self, band: Band) -> Severity | None:
         """Where the worst token lies in the band; None where nothing was scored."""
         return severity(self.worst, band) if self.tokens else None
+
+
+def judge(batch: Batch, context: Context) -> Iterator[Finding]:
+    """A finding for every candidate output that leaves the reference's with a token that rounding cannot explain."""
+    for exchange in batch:
+        scores, pair = context.told(exchange), partner(exchange, context)
+        divergence = first_divergence(exchange, pair) if scores is not None and pair is not None else None
+        if scores is None or pair is None or divergence is None or divergence.unit != "token":
+            continue
+        found = since(scores, divergence.index)
+        band = band_of((), context.lm_head(pair) or context.lm_head(exchange))
+        if found.triage(band) == "material":
+            yield _finding(exchange, pair, divergence, scores, found, band)
+
+
+def since(scores: Scores, place: int) -> Regrets:
+    """The regrets of an output from this place on."""
+    cut = max(place - scores.start, 0)
+    return regrets(scores.tokens[cut:], scores.start + cut)
+
+
+def before(scores: Scores, place: int) -> Regrets:
+    """The regrets of an output up to this place."""
+    return regrets(scores.tokens[: max(place - scores.start, 0)], scores.start)
 
 
 def regrets(scores: Sequence[TokenScore], start: int = 0) -> Regrets:
@@ -83,3 +111,34 @@ def regret_band(own: Iterable[Regrets], lm_head: str | None) -> Band:
 def material(outputs: Iterable[Regrets], band: Band) -> int:
     """How many outputs hold a token that rounding cannot explain."""
     return sum(output.triage(band) == "material" for output in outputs)
+
+
+def _finding(
+    exchange: Exchange, pair: Exchange, divergence: Divergence, scores: Scores, found: Regrets, band: Band
+) -> Finding:
+    place = found.place or 0
+    token = scores.tokens[place - scores.start]
+    return finding(
+        exchange,
+        "divergence",
+        "material",
+        "possible",
+        f"{label(exchange.sent.arm, exchange.sent.endpoint)}: the reply to {exchange.sent.prompt} leaves the "
+        f"reference's at token {divergence.index}, {quote(divergence.left.said, 40)} for "
+        f"{quote(divergence.right.said, 40)}; the reference, given the same beginning, puts "
+        f"{quote(token.token, 40)} at token {place} {found.worst:.2f} nats below its best (band {band.material:.2f}, "
+        f"{band.source})",
+        evidence={
+            "unit": divergence.unit,
+            "index": divergence.index,
+            "regret": found.worst,
+            "place": place,
+            "token": excerpt(token.token),
+            "rank": token.rank,
+            "scored": found.tokens,
+            "not_best": found.not_best,
+            "gap": divergence.gap,
+            "band": {"tie": band.tie, "material": band.material, "flips": band.flips, "source": band.source},
+            "pair": pair.key,
+        },
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fuzzer.finding import Donor
+from fuzzer.report.divergence import divergences
 from fuzzer.report.matrix import matrix
 from fuzzer.report.mdtext import code, line, prose
 from fuzzer.report.redact import shareable
@@ -95,6 +96,8 @@ def _sections(summary: Summary) -> Iterable[_Section]:
 def _folded(summary: Summary, found: list[CellRow]) -> Iterable[_Section]:
     if found:
         yield _fold(_table("", _BASIS, map(_basis, found), _BASIS_KEY), "What the numbers rest on")
+        if said := divergences(summary):
+            yield _fold(_Section("", [f"- {line(text, 1500)}" for text in said]), "Divergence and its noise floor")
         counts = [f"- {prose(row.place)}: {prose('; '.join(row.counts), 1000)}" for row in found]
         yield _fold(_Section("", counts), "What came back, cell by cell")
     if summary.calibration:
@@ -108,9 +111,9 @@ def _folded(summary: Summary, found: list[CellRow]) -> Iterable[_Section]:
 
 _BASIS_KEY: Final = (
     "differ: outputs unlike the reference's; noise floor: prompts that differ in calibration, candidate v reference "
-    "against reference v itself; at N: share of the time (or releases) at the full concurrency, candidate and "
-    "reference; accepted: tokens per verify step; clusters: those that hold a failure; seconds: median, candidate and "
-    "reference."
+    "against reference v itself, and the candidate's worst regret in nats where the reference scored it; at N: share "
+    "of the time (or releases) at the full concurrency, candidate and reference; accepted: tokens per verify step; "
+    "clusters: those that hold a failure; seconds: median, candidate and reference."
 )
 
 

@@ -12,6 +12,7 @@ from rich.console import Console as Screen
 from rich.table import Table
 from rich.text import Text
 
+from fuzzer.report.divergence import divergences
 from fuzzer.report.matrix import matrix
 from fuzzer.report.redact import shareable
 from fuzzer.report.rows import CellRow, rows
@@ -61,6 +62,7 @@ def render(summary: Summary, screen: Screen, directory: Path | None = None) -> N
     _cells(summary, screen)
     _section(screen, "Undecided cells", undecided(summary))
     _section(screen, "Candidates compared", map(comparison, summary.comparisons))
+    _section(screen, "Divergence", divergences(summary))
     _section(screen, "What came back, where anything went wrong", _counts(summary))
     _findings(summary, screen)
     _section(screen, "Waivers", map(_waiver, summary.waivers))
@@ -121,7 +123,8 @@ def _cells(summary: Summary, screen: Screen) -> None:
     _note(
         screen,
         "differ: outputs unlike the reference's; noise floor: prompts that differ in calibration, candidate v "
-        "reference against reference v itself; at N: share of the time (or releases) at the full concurrency, "
+        "reference against reference v itself, and the candidate's worst regret in nats where the reference scored it; "
+        "at N: share of the time (or releases) at the full concurrency, "
         "candidate and reference; accepted: tokens per verify step",
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fuzzer.report.divergence import in_short
 from fuzzer.report.text import clean
 from fuzzer.report.words import STATUS, counts, decisive, duration, fraction, ordered, p_value, percent, place
 from fuzzer.summary import Achieved, CellSummary, NoiseFloor, Summary
@@ -79,7 +80,8 @@ def _floor(floor: NoiseFloor | None) -> tuple[str, ...]:
         return (both, f"not judged{': ' + clean(floor.note, 80) if floor.note else ''}")
     material = f"material {floor.candidate_material}/{floor.n} v {floor.reference_material}/{floor.n}"
     p = floor.p if floor.p_adjusted is None else floor.p_adjusted
-    return (both, material) if p is None else (both, material, f"p {p_value(p)}")
+    said = (both, material, f"p {p_value(p)}" if p is not None else "", in_short(floor))
+    return tuple(filter(None, said))
 
 
 def _share(achieved: Achieved) -> str:

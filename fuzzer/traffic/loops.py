@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fuzzer.history.schedule import Release, Send
+from fuzzer.history.schedule import CacheTag, Release, Send
 from fuzzer.traffic.setting import Setting
 
 
-def closed_loop(width: int, prompts: Sequence[str]) -> Release:
-    """These prompts, exactly ``width`` in flight until the last of them has ended."""
-    return Release(width=width, chains=tuple((Send(prompt=prompt),) for prompt in prompts), keep_full=True)
+def closed_loop(width: int, prompts: Sequence[str], tag: CacheTag | None = None) -> Release:
+    """These prompts, exactly ``width`` in flight until the last has ended; ``tag`` is what caches should hold."""
+    return Release(width=width, chains=tuple((Send(prompt=prompt, tag=tag),) for prompt in prompts), keep_full=True)
 
 
 def barrier(width: int, prompts: Sequence[str]) -> Release:

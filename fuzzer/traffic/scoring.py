@@ -58,7 +58,7 @@ async def _scored(exchange: Exchange, start: int, scorer: Scorer, line: Line, me
 async def _asked(exchange: Exchange, start: int, scorer: Scorer, means: Means) -> Scores:
     sent, sampling, prompt = exchange.sent, means.sampling, means.prompts.find(exchange.sent.prompt)
     ids = exchange.received.token_ids if exchange.received is not None else None
-    if not ids:
+    if not ids and can_score(scorer.dialect.engine):
         return Scores(detail=f"the {sent.arm} does not tell the ids of its tokens")
     asked = Params(
         max_tokens=1,
@@ -67,4 +67,4 @@ async def _asked(exchange: Exchange, start: int, scorer: Scorer, means: Means) -
         seed=sampling.seed,
         thinking=prompt.wants.thinking or sampling.thinking,
     )
-    return await scorer.score(prompt.messages, ids, start=start, params=asked)
+    return await scorer.score(prompt.messages, ids or (), start=start, params=asked)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -27,7 +28,7 @@ import httpx
 from pydantic import JsonValue
 
 from fuzzer.history.records import Arm, Message
-from fuzzer.history.scores import Scored, TokenScore
+from fuzzer.history.scores import Scores, TokenScore
 from fuzzer.plan import Endpoint, Engine
 from fuzzer.wire.bounds import BadReplyError, Limits, quoted
 from fuzzer.wire.decode import decode
@@ -44,6 +45,14 @@ _CONNECT_SECONDS = 10.0
 _PROMPTS = 64  # prompts whose ids are remembered
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What the continuation answers: the messages, and how they are asked."""
+
+    messages: tuple[Message, ...]
+    params: Params
+
+
 def can_score(engine: Engine) -> bool:
     """Whether an engine can be asked at all."""
     return engine in _WAYS
@@ -52,8 +61,8 @@ def can_score(engine: Engine) -> bool:
 class Scorer:
     """Scores continuations on one endpoint; an async context manager.
 
-    ``timeout`` bounds each request, in seconds. ``params`` tells how the prompts are asked (thinking, for instance); it
-    must be what the continuations were asked with.
+    ``timeout`` bounds each request, in seconds. ``params`` tells how the prompts are asked (thinking, for instance)
+    unless a question brings its own; it must be what the continuations were asked with.
     """
 
     def __init__(
@@ -67,10 +76,10 @@ class Scorer:
         limits: Limits = Limits(),  # noqa: B008  # immutable
     ) -> None:
         self.endpoint, self.dialect = endpoint, dialect
-        self.params = dataclasses.replace(params, max_tokens=1, stream=False, logprobs=0)
+        self.params = params
         self._timeout, self._limits, self._secret = timeout, limits, key_of(endpoint, role)
         self._http = open_http(endpoint, connect=min(timeout, _CONNECT_SECONDS), read=timeout, role=role)
-        self._prompts: dict[tuple[Message, ...], list[int]] = {}
+        self._prompts: dict[str, list[int]] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -82,23 +91,30 @@ class Scorer:
             await self._http.aclose()
 
     async def score(
-        self, messages: Sequence[Message], ids: Sequence[int], *, start: int = 0, places: int | None = None
-    ) -> Scored:
+        self,
+        messages: Sequence[Message],
+        ids: Sequence[int],
+        *,
+        start: int = 0,
+        places: int | None = None,
+        params: Params | None = None,
+    ) -> Scores:
         """The scores of ``ids`` as the answer to ``messages``; raises nothing but cancellation.
 
         With ``start`` and ``places`` only those are wanted; engines that score a whole continuation at once give all.
         """
         way = _WAYS.get(self.dialect.engine)
         if way is None:
-            return Scored(
+            return Scores(
                 detail=f"{self.dialect.engine} gives no log-probabilities for a continuation that it is given"
             )
         if not ids:
-            return Scored(detail="there is no token to score")
+            return Scores(detail="there is no token to score")
         try:
-            return await way(self, tuple(messages), tuple(ids), max(start, 0), places)
+            asked = dataclasses.replace(params or self.params, max_tokens=1, stream=False, logprobs=0)
+            return await way(self, _Question(tuple(messages), asked), tuple(ids), max(start, 0), places)
         except BadReplyError as bad:
-            return Scored(detail=bad.detail.replace(self._secret, "***") if self._secret else bad.detail)
+            return Scores(detail=bad.detail.replace(self._secret, "***") if self._secret else bad.detail)
 
     async def post(self, path: str, body: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """The JSON object that one POST gives, or ``BadReplyError``."""
@@ -125,33 +141,30 @@ class Scorer:
                 parts.append(piece)
             return response.status_code, b"".join(parts)
 
-    async def prompt_ids(
-        self, messages: tuple[Message, ...], ask: Callable[[tuple[Message, ...]], Awaitable[JsonValue]]
-    ) -> list[int]:
+    async def prompt_ids(self, question: _Question, ask: Callable[[], Awaitable[JsonValue]]) -> list[int]:
         """The ids of a prompt with its template, asked for once a prompt."""
-        known = self._prompts.get(messages)
+        key = json.dumps(self.dialect.body(None, question.messages, question.params))
+        known = self._prompts.get(key)
         if known is None:
-            known = _ids(await ask(messages))
+            known = _ids(await ask())
             if not known:
                 raise BadReplyError("bad-shape", "the engine did not tell the prompt's token ids")
             if len(self._prompts) >= _PROMPTS:
                 self._prompts.pop(next(iter(self._prompts)))
-            self._prompts[messages] = known
+            self._prompts[key] = known
         return known
 
-    async def chat(self, messages: tuple[Message, ...], extra: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    async def chat(self, question: _Question, extra: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """The reply to the prompt, one token long."""
-        body = self.dialect.body(self.endpoint.model, messages, self.params) | dict(extra)
+        body = self.dialect.body(self.endpoint.model, question.messages, question.params) | dict(extra)
         return await self.post("/v1/chat/completions", body)
 
 
-async def _vllm(
-    scorer: Scorer, messages: tuple[Message, ...], ids: tuple[int, ...], start: int, places: int | None
-) -> Scored:
-    async def ask(asked: tuple[Message, ...]) -> JsonValue:
-        return (await scorer.chat(asked, {})).get("prompt_token_ids")
+async def _vllm(scorer: Scorer, question: _Question, ids: tuple[int, ...], start: int, places: int | None) -> Scores:
+    async def ask() -> JsonValue:
+        return (await scorer.chat(question, {})).get("prompt_token_ids")
 
-    prompt = await scorer.prompt_ids(messages, ask)
+    prompt = await scorer.prompt_ids(question, ask)
     body: dict[str, JsonValue] = {
         "prompt": [*prompt, *ids], "max_tokens": 1, "temperature": 0, "prompt_logprobs": ALTERNATIVES,
     }  # fmt: skip
@@ -161,7 +174,7 @@ async def _vllm(
     entries = told if isinstance(told, list) else []
     if len(entries) != len(prompt) + len(ids):
         raise BadReplyError("bad-shape", f"{len(entries)} prompt_logprobs for {len(prompt) + len(ids)} tokens")
-    return Scored(tokens=tuple(_ranked(token, entry) for token, entry in zip(ids, entries[len(prompt) :], strict=True)))
+    return Scores(tokens=tuple(_ranked(token, entry) for token, entry in zip(ids, entries[len(prompt) :], strict=True)))
 
 
 def _ranked(token: int, entry: JsonValue) -> TokenScore:
@@ -182,14 +195,12 @@ def _ranked(token: int, entry: JsonValue) -> TokenScore:
     )
 
 
-async def _sglang(
-    scorer: Scorer, messages: tuple[Message, ...], ids: tuple[int, ...], start: int, places: int | None
-) -> Scored:
-    async def ask(asked: tuple[Message, ...]) -> JsonValue:
-        reply = await scorer.chat(asked, {"return_prompt_token_ids": True})
+async def _sglang(scorer: Scorer, question: _Question, ids: tuple[int, ...], start: int, places: int | None) -> Scores:
+    async def ask() -> JsonValue:
+        reply = await scorer.chat(question, {"return_prompt_token_ids": True})
         return _at(_at(reply.get("choices"), 0), "prompt_token_ids") or reply.get("prompt_token_ids")
 
-    prompt = await scorer.prompt_ids(messages, ask)
+    prompt = await scorer.prompt_ids(question, ask)
     body: dict[str, JsonValue] = {
         "input_ids": [*prompt, *ids],
         "sampling_params": {"temperature": 0, "max_new_tokens": 0},
@@ -204,7 +215,7 @@ async def _sglang(
     if told != list(ids) or len(top) != len(own):
         raise BadReplyError("bad-shape", "input_token_logprobs are not those of the tokens that were given")
     pairs = zip(ids, own[-len(ids) :], top[-len(ids) :], strict=True)
-    return Scored(tokens=tuple(_told(token, entry, others) for token, entry, others in pairs))
+    return Scores(tokens=tuple(_told(token, entry, others) for token, entry, others in pairs))
 
 
 def _told(token: int, own: JsonValue, top: JsonValue) -> TokenScore:
@@ -223,10 +234,10 @@ def _told(token: int, own: JsonValue, top: JsonValue) -> TokenScore:
 
 
 async def _llamacpp(
-    scorer: Scorer, messages: tuple[Message, ...], ids: tuple[int, ...], start: int, places: int | None
-) -> Scored:
-    async def ask(asked: tuple[Message, ...]) -> JsonValue:
-        whole = scorer.dialect.body(None, asked, scorer.params)
+    scorer: Scorer, question: _Question, ids: tuple[int, ...], start: int, places: int | None
+) -> Scores:
+    async def ask() -> JsonValue:
+        whole = scorer.dialect.body(None, question.messages, question.params)
         template: dict[str, JsonValue] = {
             name: whole[name] for name in ("messages", "chat_template_kwargs") if name in whole
         }
@@ -234,7 +245,7 @@ async def _llamacpp(
         body: dict[str, JsonValue] = {"content": text, "add_special": True, "parse_special": True}
         return (await scorer.post("/tokenize", body)).get("tokens")
 
-    prompt = await scorer.prompt_ids(messages, ask)
+    prompt = await scorer.prompt_ids(question, ask)
     end = min(len(ids), start + (places or _LLAMACPP_PLACES))
     neutral = {name: value for name, value in scorer.dialect.neutral.items() if name != "n"}
     tokens = []
@@ -244,7 +255,7 @@ async def _llamacpp(
         }  # fmt: skip
         probabilities = _at((await scorer.post("/completion", body)).get("completion_probabilities"), 0)
         tokens.append(_listed(ids[place], _list(_at(probabilities, "top_logprobs"))))
-    return Scored(start=start, tokens=tuple(tokens))
+    return Scores(start=start, tokens=tuple(tokens))
 
 
 def _listed(token: int, top: list[JsonValue]) -> TokenScore:
@@ -266,7 +277,7 @@ def _listed(token: int, top: list[JsonValue]) -> TokenScore:
     )
 
 
-_Way = Callable[[Scorer, tuple[Message, ...], tuple[int, ...], int, int | None], Awaitable[Scored]]
+_Way = Callable[[Scorer, _Question, tuple[int, ...], int, int | None], Awaitable[Scores]]
 _WAYS: dict[Engine, _Way] = {"vllm": _vllm, "sglang": _sglang, "llamacpp": _llamacpp}
 
 

@@ -185,8 +185,10 @@ def test_under_59_benign_flips_the_defaults_of_the_head_stand(head: str | None, 
 
 
 def test_from_59_benign_flips_on_the_largest_is_the_band_but_never_under_a_tenth() -> None:
-    assert calibrate([flip(0.02)] * 58 + [flip(0.9)], "fp32") == Band(0.9, 0.9, 59, "calibrated")
-    assert calibrate([flip(0.0)] * 59, None) == Band(0.1, 0.1, 59, "calibrated")
+    wide, least = calibrate([flip(0.02)] * 58 + [flip(0.9)], "fp32"), calibrate([flip(0.0)] * 59, None)
+    assert [(band.flips, band.source) for band in (wide, least)] == [(59, "calibrated")] * 2
+    assert (wide.tie, least.tie) == (0.9, 0.1)
+    assert (wide.material, least.material) == pytest.approx((1.35, 0.15))  # half as much again is still grey
     unknown = Divergence("token", 0, Side("a"), Side("b"))
     assert calibrate([flip(0.0)] * 58 + [unknown], "fp8").source == "default (fp8)"
 

@@ -3,9 +3,13 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.regret import measure
-from fuzzer.history.scores import TokenScore
+from fuzzer.finding import Finding
+from fuzzer.history.records import Exchange, TokenLogprob
+from fuzzer.history.scores import Scores, TokenScore
+from fuzzer.oracles import divergence, regret
 from fuzzer.oracles.divergence import Band
-from fuzzer.oracles.regret import EDGES, histogram, material, regret_band, regrets
+from fuzzer.oracles.regret import EDGES, before, histogram, material, regret_band, regrets, since
+from tests.oracles.factory import World, exchange, prompt
 
 BAND = Band(0.13, 0.5, 0, "test")
 
@@ -60,9 +64,52 @@ def test_the_band_comes_from_the_references_own_outputs() -> None:
     clean = [regrets([score(-0.1)])] * 500
     band = regret_band([*clean, *flips], "bf16")
     assert (band.source, band.flips) == ("calibrated", 59)
-    assert band.material == pytest.approx(0.1)
+    assert (band.tie, band.material) == pytest.approx((0.1, 0.15))
     assert regret_band([*clean, *flips[:20]], "bf16").source == "default (bf16)"
     assert material([*flips, regrets([score(-3.0)])], band) == 1
+
+
+def test_an_output_is_cut_where_it_leaves_the_references() -> None:
+    scores = Scores(start=2, tokens=(score(-0.15, rank=2), score(-6.1, rank=9), score(-0.1)))
+    assert (before(scores, 3).tokens, since(scores, 3).tokens) == (1, 2)
+    assert (before(scores, 3).place, since(scores, 3).place) == (2, 3)
+    assert (before(scores, 1).tokens, since(scores, 1).tokens) == (0, 3)
+
+
+def told(scores: Scores | None, heads: dict[str, str | None] | None = None) -> list[Finding]:
+    """What both oracles say of a candidate's output that leaves the reference's by one token at a thin margin."""
+
+    def said(token: int, arm: str) -> Exchange:
+        row = TokenLogprob(token=f"{token} ", id=token, logprob=-0.7, top=((f"{token} ", -0.7), ("other", -0.75)))
+        return exchange(
+            "p", f"{token} ", arm="candidate" if arm == "candidate" else "reference", phase="calibration",
+            ids=[token], logprobs=[row],
+        )  # fmt: skip
+
+    ours = said(4, "candidate")
+    world = World((prompt("p"),), (ours, said(3, "reference")), lm_heads=heads or {})
+    context = world.context()
+    context.told = lambda asked: scores if asked == ours else None
+    return [*divergence.judge(world.batch, context), *regret.judge(world.batch, context)]
+
+
+def test_a_material_regret_is_a_finding_with_its_numbers() -> None:
+    (finding,) = told(Scores(tokens=(TokenScore(id=4, token="4 ", logprob=-6.7, best=-0.7, rank=50),)))
+    assert finding.key == "divergence/material@candidate"
+    assert finding.evidence["regret"] == pytest.approx(6.0)
+    assert (finding.evidence["place"], finding.evidence["rank"]) == (0, 50)
+    assert "6.00 nats below its best" in finding.summary
+
+
+def test_what_the_reference_has_scored_well_is_none_and_what_it_has_not_scored_goes_by_the_gap() -> None:
+    assert told(Scores(tokens=(score(-0.2, rank=2),))) == []
+    assert told(None) == []  # the gap is thin
+
+
+def test_heads_that_differ_are_not_judged() -> None:
+    foreign = Scores(tokens=(score(-9.0, rank=99),))
+    assert len(told(foreign, {"candidate": "fp8", "reference": "fp8"})) == 1
+    assert told(foreign, {"candidate": "fp8", "reference": "bf16"}) == []
 
 
 @pytest.mark.anyio

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from fuzzer.finding import Finding
@@ -29,9 +30,11 @@ def passes(arm: Arm, varied: Iterable[int]) -> list[Exchange]:
     ]
 
 
-def found(ours: Iterable[int], theirs: Iterable[int]) -> list[Finding]:
+def found(ours: Iterable[int], theirs: Iterable[int], so_far: Counter[str] | None = None) -> list[Finding]:
     world = World(PROMPTS, (*passes("candidate", ours), *passes("reference", theirs)))
-    return list(repeat.judge(world.batch, world.context()))
+    context = world.context()
+    context.so_far = Counter() if so_far is None else so_far
+    return list(repeat.judge(world.batch, context))
 
 
 def test_a_candidate_that_varies_where_its_reference_repeats_itself_is_one_finding() -> None:
@@ -45,3 +48,15 @@ def test_noise_that_both_sides_show_is_none() -> None:
     assert found(range(14), range(10, 24)) == []
     assert found(range(5), ()) == []
     assert found((), range(14)) == []
+
+
+def test_it_is_told_once_over_all_the_blocks_of_a_level() -> None:
+    so_far: Counter[str] = Counter()
+    assert found(range(6), (), so_far) == []
+    (finding,) = found(range(6), (), so_far)
+    assert "12 of 96 prompts" in finding.summary
+    assert found(range(6), (), so_far) == []
+
+
+def test_a_reference_that_varies_a_little_leaves_it_to_the_noise_floor() -> None:
+    assert found(range(30), (40,)) == []

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fuzzer.finding import Donor, Finding
 from fuzzer.history.journal import Journal
 from fuzzer.history.records import Done, Message, Opened, Prompt, Received, Sent, TokenLogprob
+from fuzzer.history.scores import Scored, Scores, TokenScore
 from fuzzer.manifest import FINDINGS, HISTORY
 from fuzzer.report.page import html as page
 from fuzzer.report.page.evidence import pair_key
@@ -115,6 +116,24 @@ def test_a_finding_shows_both_answers_the_donor_and_who_was_in_flight(tmp_path: 
     assert "the donor&#39;s prompt" in text
     assert "victim, its donor, and 0 more in flight with it" in text
     assert 'class="narrow"' in text or 'class="thin"' in text
+
+
+def test_where_the_reference_scored_an_answer_its_tokens_show_their_regret(tmp_path: Path) -> None:
+    summary = run(tmp_path)
+    tokens = (
+        TokenScore(id=1, token="the ", logprob=-0.1, best=-0.1),
+        TokenScore(id=2, token="<other>", logprob=-6.1, best=-0.1),
+    )
+    key = summary.findings[0].example.exchange or ""
+    with Journal(tmp_path / HISTORY) as journal:
+        scores = Scores(tokens=tokens)
+        journal.append(
+            Scored(key=key, cell="c", block=0, endpoint="reference", sent_ns=BASE, end_ns=BASE, scores=scores)
+        )
+    text = page(summary, tmp_path)
+    inert(text)
+    assert '<span class="wide" title="the reference&#39;s best">the </span>' in text
+    assert '<span class="thin" title="6.00 nats below the reference&#39;s best">&lt;other&gt;</span>' in text
 
 
 @settings(max_examples=15, deadline=None)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fuzzer.history.records import Message
-from fuzzer.history.scores import Scored
+from fuzzer.history.scores import Scores
 from fuzzer.oracles.regret import regrets
 from fuzzer.plan import Endpoint, Engine
 from fuzzer.sim.config import SimConfig
@@ -30,7 +30,7 @@ def scorer(url: str, engine: Engine, **more: Any) -> Scorer:
     return Scorer(endpoint, dialect_for(engine), params=PARAMS, timeout=30)
 
 
-async def ask(handler: Handler, engine: Engine, ids: list[int], **places: int) -> Scored:
+async def ask(handler: Handler, engine: Engine, ids: list[int], **places: int) -> Scores:
     async with serving(handler) as url, scorer(url, engine) as asked:
         return await asked.score(ASKED, ids, **places)
 

@@ -6,6 +6,7 @@ clipped, and the history is read line by line, twice.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pydantic import ValidationError
 from fuzzer.finding import Finding
 from fuzzer.history.journal import exchanges, read_history
 from fuzzer.history.records import AnyRecord, Exchange, Prompt, TokenLogprob
+from fuzzer.history.scores import Scored, Scores
 from fuzzer.manifest import FINDINGS, HISTORY
 from fuzzer.report.sentences import ranked
 from fuzzer.summary import FindingGroup, Summary
@@ -42,7 +44,11 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One end's reply. ``margins`` are (token, top-1 minus top-2 log-probability in nats or None), where asked for."""
+    """One end's reply.
+
+    ``margins`` are (token, top-1 minus top-2 log-probability in nats or None), where asked for; ``regrets`` are (token,
+    how far the reference puts it below its best), where it scored the reply.
+    """
 
     text: str
     reasoning: str
@@ -50,6 +56,7 @@ class Side:
     outcome: str
     finish_reason: str
     margins: tuple[tuple[str, float | None], ...]
+    regrets: tuple[tuple[str, float | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +79,12 @@ def cases(directory: Path, summary: Summary) -> dict[str, list[Case]]:
     chosen = list(_chosen(directory / FINDINGS, ranked(summary.findings)[:GROUPS]))
     if not chosen:
         return {}
-    prompts, known = _first_pass(history, chosen)
+    prompts, known, scored = _first_pass(history, chosen)
     bars = _second_pass(history, [known[key] for finding in chosen if (key := finding.exchange or "") in known])
     shown: dict[str, list[Case]] = {}
     for finding in chosen:
-        shown.setdefault(finding.key, []).append(_case(finding, prompts, known, bars))
+        case = _case(finding, prompts, known, bars)
+        shown.setdefault(finding.key, []).append(_with_regrets(case, scored.get(finding.exchange or "")))
     return shown
 
 
@@ -107,22 +115,27 @@ def _telling(finding: Finding) -> tuple[int, int]:
     )
 
 
-def _first_pass(history: Path, chosen: Iterable[Finding]) -> tuple[dict[str, Prompt], dict[str, Exchange]]:
-    """The prompts and exchanges that the findings name, their pairs' too."""
+def _first_pass(
+    history: Path, chosen: Iterable[Finding]
+) -> tuple[dict[str, Prompt], dict[str, Exchange], dict[str, Scores]]:
+    """The prompts and exchanges that the findings name, their pairs' too, and what was scored of them."""
     keys = {finding.exchange for finding in chosen if finding.exchange}
     keys |= {pair for key in keys if (pair := pair_key(key))}
     wanted = {name for finding in chosen for name in (finding.prompt, finding.donor and finding.donor.prompt) if name}
     records = read_history(history)
     prompts: dict[str, Prompt] = {}
+    scored: dict[str, Scores] = {}
 
     def noting() -> Iterator[AnyRecord]:
         for record in records:
             if isinstance(record, Prompt) and record.id in wanted:
                 prompts[record.id] = record
+            elif isinstance(record, Scored) and record.key in keys:
+                scored[record.key] = record.scores
             yield record
 
     known = {exchange.key: exchange for exchange in exchanges(noting()) if exchange.key in keys}
-    return prompts, known
+    return prompts, known, scored
 
 
 def _second_pass(history: Path, victims: list[Exchange]) -> dict[str, list[Bar]]:
@@ -181,6 +194,13 @@ def _case(finding: Finding, prompts: dict[str, Prompt], known: dict[str, Exchang
         donor=prompts.get((finding.donor and finding.donor.prompt) or ""),
         bars=tuple(bars.get(key, ())),
     )
+
+
+def _with_regrets(case: Case, scores: Scores | None) -> Case:
+    if case.said is None or scores is None:
+        return case
+    regrets = tuple((score.token, score.regret) for score in scores.tokens[:TOKENS])
+    return dataclasses.replace(case, said=dataclasses.replace(case.said, regrets=regrets))
 
 
 def _side(exchange: Exchange | None) -> Side | None:

@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from fuzzer.report.divergence import divergences, histogram
 from fuzzer.report.matrix import matrix
 from fuzzer.report.page import charts
 from fuzzer.report.page.evidence import Case, Side, cases
@@ -37,6 +38,11 @@ _STATES: Final = {"pass": "good", "fail": "bad", "informational": "calm"}
 _DIFF: Final = 2_000  # characters that are compared; what comes after stands unmarked
 _RESULT: Final = ("N", "lm_head", "candidate", "schedule", "failures", "rate", "bound", "reference", "p", "status")
 _BASIS: Final = ("N", "lm_head", "candidate", "schedule", "differ", "noise floor", "at N", "accepted", "clusters")
+
+_REGRET: Final = (
+    "tokens of the calibration outputs by how far the reference, given the same beginning, puts them below its best, "
+    "in nats; none: the reference's own choice, or as good"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,7 @@ def _facts(summary: Summary, directory: Path | None) -> dict[str, Any]:
         "decisions": _decisions(summary),
         "tables": _tables(summary),
         "comparisons": [comparison(pair) for pair in summary.comparisons],
+        "divergences": divergences(summary),
         "undecided": undecided(summary),
         "guards": guards(summary),
         "calibration": calibrated(summary.calibration),
@@ -190,6 +197,7 @@ def _tables(summary: Summary) -> list[Table]:
     )
     speeds = tuple((*who, *_times(cell)) for who, cell in zip(whose, ordered(summary.cells), strict=True))
     heads = matrix(summary)
+    names, lines = histogram(summary)
     return [
         *([Table("heads", "By lm_head precision", ("N", *heads.columns), heads.failures)] if heads else []),
         Table("cells", "Failures, cell by cell", _RESULT, result, states,
@@ -198,8 +206,10 @@ def _tables(summary: Summary) -> list[Table]:
               "the reference, or the control where there is none, one-sided, adjusted by Holm (1979)"),
         Table("basis", "What that rests on", _BASIS, basis, (),
               "differ: outputs unlike the reference's; noise floor: prompts that differ in calibration, candidate v "
-              "reference against reference v itself; at N: share of the time at the full concurrency, candidate / "
-              "reference; accepted: tokens per verify step; clusters: those that hold a failure"),
+              "reference against reference v itself, and the candidate's worst regret in nats where the reference "
+              "scored it; at N: share of the time at the full concurrency, candidate / reference; accepted: tokens per "
+              "verify step; clusters: those that hold a failure"),
+        *([Table("regret", "Regret of the candidate's tokens", names, tuple(lines), (), _REGRET)] if lines else []),
         Table("speed", "Latency and throughput", ("N", "lm_head", "candidate", "schedule", "median s", "reference",
               "first token s", "reference", "tokens/s", "reference"), speeds),
         Table("counts", "What came back", ("cell", "counts"), counted),
@@ -262,8 +272,18 @@ def _words(text: str) -> list[str]:
     return words
 
 
+def _regret(token: str, regret: float | None) -> tuple[str, str, str]:
+    if regret is None:
+        return token, "none", "not scored"
+    shade = "wide" if regret <= 0 else "some" if regret < 0.1 else "narrow" if regret < 0.5 else "thin"
+    return token, shade, f"{regret:.2f} nats below the reference's best" if regret > 0 else "the reference's best"
+
+
 def _strip(case: Case) -> Iterable[tuple[str, str, str]]:
-    """Token, shade and hint: how thin the margin was at each token of the candidate's answer."""
+    """Token, shade and hint: its regret where the reference scored the answer, else how thin the margin was there."""
+    if case.said is not None and case.said.regrets:
+        yield from (_regret(token, regret) for token, regret in case.said.regrets)
+        return
     for token, margin in case.said.margins if case.said else ():
         if margin is None:
             yield token, "none", "no margin told"
