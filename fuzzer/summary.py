@@ -61,6 +61,7 @@ CheckCode = Literal[
     "generation-defaults",
     "stale-counters",
     "no-drafting",
+    "rate-limited",
 ]
 ProbeName = Literal["temperature", "max-tokens", "stop", "stream", "neutral"]
 
