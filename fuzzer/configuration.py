@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fuzzer.errors import UsageError
 
 ROLES = ("candidate", "reference")
-FIELDS = ("name", "url", "model", "api_key_env", "headers", "engine", "lm_head")
+FIELDS = ("name", "url", "model", "api_key_env", "headers", "engine", "lm_head", "ca_file")
 _EXAMPLE = '[candidate] with url = "http://127.0.0.1:8001" below it'
 _VARIABLE = re.compile(r"\$(?:\$|\{([^}]*)\}?)")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -27,6 +27,7 @@ class EndpointTable:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     engine: str | None = None
     lm_head: str | None = None
+    ca_file: str | None = None
 
 
 def substituted(value: object, where: str) -> object:

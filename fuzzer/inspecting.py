@@ -58,7 +58,7 @@ async def inspect(plan: Plan) -> Inspection:
         sampling=plan.sampling,
     )
     async with AsyncExitStack() as stack:
-        ends = [await open_end(stack, plan.sampling, pool, arm, endpoint) for arm, endpoint in _endpoints(plan)]
+        ends = [await open_end(stack, plan, pool, arm, endpoint) for arm, endpoint in _endpoints(plan)]
         checks = compare_ends(plan, ends)
         blocking = reasons(checks)
         looked = await probe(plan, ends, driver, pool, lambda _: None, 0)

@@ -42,6 +42,8 @@ KEYS = {
     "engine",
     "require_speculation",
     "waivers",
+    "ca_file",
+    "wait_ready",
     "redact_content",
     "pad",
     "fuzz",
@@ -101,9 +103,10 @@ def build_plan(given: Options, config: Options | None = None) -> Plan:
             seed=_integer(options, "seed", 0),
             sampling=_sampling(options),
             policy=_policy(options),
-            budget_seconds=_duration(options),
+            budget_seconds=_duration(options, "budget"),
             redact_content=_flag(options, "redact_content", False),
             waivers=_waivers(options),
+            wait_ready=_duration(options, "wait_ready") or 0.0,
         )
     except ValidationError as error:
         raise UsageError(explain(error)) from None
@@ -136,6 +139,7 @@ def _endpoints(options: Options, role: str, heads: Mapping[str, str]) -> tuple[E
                     headers={**shared, **own},
                     engine=_engine({"engine": given.engine} if given.engine else options),
                     lm_head=precision,
+                    ca_file=given.ca_file or _text(options, "ca_file"),
                 )
             )
         except ValidationError as error:
@@ -317,14 +321,19 @@ def _share(options: Options, key: str, default: float) -> float:
     return number / 100 if value.endswith("%") else number
 
 
-def _duration(options: Options) -> float | None:
-    value = options.get("budget")
+def _text(options: Options, key: str) -> str | None:
+    value = options.get(key)
+    return None if value is None else str(value)
+
+
+def _duration(options: Options, key: str) -> float | None:
+    value = options.get(key)
     if value is None:
         return None
-    text = str(value).strip()
+    text, option = str(value).strip(), f"--{key.replace('_', '-')}"
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
     if not match or float(match[1]) <= 0:
-        raise UsageError(f"--budget: {text!r} is not understood; write for example --budget 20m")
+        raise UsageError(f"{option}: {text!r} is not understood; write for example {option} 20m")
     return float(match[1]) * _UNITS[match[2] or "s"]
 
 

@@ -30,7 +30,8 @@ class Endpoint(_Model):
 
     ``url`` is the base, with or without ``/v1``. The API key is read from the environment variable ``api_key_env`` when
     the client is built and is stored nowhere; ``headers`` may hold secrets and are never written either. ``lm_head`` is
-    the precision of the output head as the user states it.
+    the precision of the output head as the user states it. ``ca_file`` holds certificates that are trusted besides the
+    system's.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Endpoint(_Model):
     headers: dict[str, str] = Field(default_factory=dict, exclude=True, repr=False)
     engine: Engine = "auto"
     lm_head: str | None = None
+    ca_file: str | None = None
 
     @field_validator("url")
     @classmethod
@@ -137,7 +139,8 @@ class Plan(_Model):
 
     Two runs with equal plans send the same prompts in the same schedule, byte for byte. ``weave`` puts canaries into
     the rows of corpora, ``pad`` is the length in tokens of padded prompts (None: each form's own), ``fuzz`` the number
-    of prompts that Hypothesis draws.
+    of prompts that Hypothesis draws. ``wait_ready`` is how long a server may take to load its model, in seconds; it
+    changes nothing of what is sent, and the digest leaves it out.
     """
 
     candidates: tuple[Endpoint, ...] = Field(min_length=1)
@@ -155,6 +158,7 @@ class Plan(_Model):
     budget_seconds: Annotated[float, Field(gt=0)] | None = None
     redact_content: bool = False
     waivers: tuple[Waiver, ...] = ()
+    wait_ready: Annotated[float, Field(ge=0, le=86400)] = 0.0
 
     @model_validator(mode="after")
     def _consistent(self) -> Plan:
@@ -214,4 +218,4 @@ class Plan(_Model):
     @property
     def digest(self) -> str:
         """A short hash of the plan, to tell unlike runs apart."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+        return hashlib.sha256(self.model_dump_json(exclude={"wait_ready"}).encode()).hexdigest()[:16]

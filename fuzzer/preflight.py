@@ -13,7 +13,7 @@ from fuzzer.history.records import AnyRecord, Arm, Block, Counters, Exchange, Ph
 from fuzzer.history.schedule import Release
 from fuzzer.oracles.flaws import Reply
 from fuzzer.oracles.loops import repetition
-from fuzzer.plan import PROBE_COUNT, Endpoint, Plan, Sampling
+from fuzzer.plan import PROBE_COUNT, Endpoint, Plan
 from fuzzer.probes import Asked, Prober, objections
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.prompts.questions import QUESTIONS
@@ -25,11 +25,11 @@ from fuzzer.traffic.setting import Traits
 from fuzzer.wire.client import Client
 from fuzzer.wire.compare import compare
 from fuzzer.wire.dialects import dialect_for
-from fuzzer.wire.identify import Identity, identify
+from fuzzer.wire.identify import Identity, identify, wait_until_ready
 from fuzzer.wire.negotiate import negotiate
 from fuzzer.wire.pairing import render, template, weights
 from fuzzer.wire.params import Params
-from fuzzer.wire.watching import narrow, standing_still
+from fuzzer.wire.watching import limited, narrow, standing_still
 
 WARMUP_TOKENS = 32
 TRUNCATED_SHARE = 0.05
@@ -81,11 +81,14 @@ class End:
         )
 
 
-async def open_end(stack: AsyncExitStack, sampling: Sampling, pool: PromptPool, arm: Arm, endpoint: Endpoint) -> End:
+async def open_end(stack: AsyncExitStack, plan: Plan, pool: PromptPool, arm: Arm, endpoint: Endpoint) -> End:
     """Find out who is there and which parameters it takes; connected until the stack closes.
 
     Raises UnavailableError if nobody can be reached, UsageError if it takes an option to go on.
     """
+    sampling = plan.sampling
+    if plan.wait_ready:
+        await wait_until_ready(endpoint, plan.wait_ready, role=arm)
     identity = await identify(endpoint, role=arm)
     dialect = dialect_for(identity.engine)
     client = await stack.enter_async_context(
@@ -250,15 +253,17 @@ class _Look:
         if end.arm == "reference" and (share := truncated(got)) > TRUNCATED_SHARE:
             self.looked.reasons.append(_truncated(self.plan, end, share))
         self.looked.asked[key] = asked = await prober.run()
-        samples = await self._warm_up()
+        samples, warm = await self._warm_up()
         replies = [*(exchange.received for exchange in got if exchange.ok and exchange.received), *asked.replies]
         after = await _moved(end.client, before)
         speculates = end.arm == "candidate" and end.identity.speculation is True
         checks = self.looked.checks
         checks.extend(standing_still(end.title, before, after, replies, speculates=speculates))
         checks.extend(narrow(end.title, samples, max(self.plan.concurrency)))
+        sent = [exchange.received for exchange in (*got, *warm) if exchange.received is not None]
+        checks.extend(limited(end.title, sent, max(self.plan.concurrency)))
 
-    async def _warm_up(self) -> list[Counters]:
+    async def _warm_up(self) -> tuple[list[Counters], list[Exchange]]:
         """As many requests at once as the run will send, and what the server says of them while they run."""
         width = max(self.plan.concurrency)
         prompts = tuple(self.pool.filler(PROBES + PROBE_COUNT + index).id for index in range(width))
@@ -274,9 +279,10 @@ class _Look:
         async with anyio.create_task_group() as tasks:
             if width > 1:
                 tasks.start_soon(watch)
-            await self.driver.drive(self._spec("warmup", barrier(width, prompts), width, WARMUP_TOKENS), self.end.line)
+            spec = self._spec("warmup", barrier(width, prompts), width, WARMUP_TOKENS)
+            warm = await self.driver.drive(spec, self.end.line)
             tasks.cancel_scope.cancel()
-        return samples
+        return samples, warm
 
     def _spec(self, phase: Phase, release: Release, width: int = 1, tokens: int | None = None) -> StageSpec:
         return StageSpec(

@@ -224,7 +224,7 @@ class _Session:
         return [await self._end(stack, arm, endpoint) for arm, endpoint in _endpoints(self.manifest.plan)]
 
     async def _end(self, stack: AsyncExitStack, arm: Arm, endpoint: Endpoint) -> End:
-        end = await open_end(stack, self.manifest.plan.sampling, self.pool, arm, endpoint)
+        end = await open_end(stack, self.manifest.plan, self.pool, arm, endpoint)
         end.line.exposures.update(self.memo.exposures.get((arm, endpoint.name), {}))
         return end
 

@@ -12,6 +12,7 @@ from fuzzer.cli import demo as demo_command
 from fuzzer.cli import init as init_command
 from fuzzer.cli import inspect as inspect_command
 from fuzzer.cli import plan as plan_command
+from fuzzer.cli import power as power_command
 from fuzzer.cli import servers
 from fuzzer.cli.listing import families, faults, oracles, schedules
 
@@ -110,6 +111,12 @@ def gate(
         bool | None,
         typer.Option("--require-speculation/--no-require-speculation", help="Inconclusive unless drafting is seen."),
     ] = None,
+    ca_file: Annotated[
+        Path | None, typer.Option("--ca-file", metavar="FILE", help="Certificates to trust besides the system's.")
+    ] = None,
+    wait_ready: Annotated[
+        str | None, typer.Option("--wait-ready", metavar="5m", help="Wait so long for models to load.")
+    ] = None,
     waivers: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Known findings, with reason and expiry.")
     ] = None,
@@ -159,6 +166,8 @@ def gate(
         "engine": engine,
         "require_speculation": require_speculation,
         "waivers": waivers,
+        "ca_file": ca_file,
+        "wait_ready": wait_ready,
         "redact_content": redact_content,
     }
     plan = build_plan(given, read_config(config) if config else None)
@@ -234,6 +243,7 @@ app.command("init", short_help="Write a commented specfuzz.toml.")(init_command.
 app.command("serve-sim", short_help="Serve the simulated engine.")(servers.serve_sim)
 app.command("gateway", short_help="Plant a fault before a real engine.")(servers.gateway)
 app.add_typer(corpus_command.app, name="corpus", short_help="List, show, check and add prompt sets.")
+app.command("power", short_help="Measure detection power and false alarms.")(power_command.power)
 app.command("families", short_help="List the prompt families.")(families)
 app.command("oracles", short_help="List the oracles.")(oracles)
 app.command("schedules", short_help="List the traffic shapes.")(schedules)

@@ -55,6 +55,8 @@ STARTER = """\
 # reference-api-key-env = "REFERENCE_KEY"
 # header = ["X-Team=serving"]
 # engine = "auto"
+# ca-file = "ca.pem"               # certificates to trust besides the system's
+# wait-ready = "5m"                # wait so long for models to load
 # lm-head = ["candidate=bf16"]
 
 # --- what is compared ------------------------------------------------------------------------------------------------

@@ -33,6 +33,12 @@ def inspect(
     stream: Annotated[bool | None, typer.Option("--stream/--no-stream", help="Event streams; on by default.")] = None,
     thinking: Annotated[str | None, typer.Option(metavar="auto|on|off", help="Thinking switch of the model.")] = None,
     timeout: Annotated[float | None, typer.Option(metavar="S", help="Total seconds for one exchange; 120.")] = None,
+    ca_file: Annotated[
+        Path | None, typer.Option("--ca-file", metavar="FILE", help="Certificates to trust besides the system's.")
+    ] = None,
+    wait_ready: Annotated[
+        str | None, typer.Option("--wait-ready", metavar="5m", help="Wait so long for models to load.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")] = False,
 ) -> None:
     """Ask one endpoint, or a pair, all that a gate asks before it runs; or read the lm_head of a checkpoint.
@@ -55,6 +61,8 @@ def inspect(
         "stream": stream,
         "thinking": thinking,
         "timeout": timeout,
+        "ca_file": ca_file,
+        "wait_ready": wait_ready,
     }
     _endpoints(urls or [], options, as_json=as_json)
 

@@ -135,7 +135,9 @@ class Client:
         if status < 400:
             where = response.headers.get("location", "")
             raise BadReplyError("refused", f"HTTP {status} to {quoted(where)}; redirects are not followed")
-        raise BadReplyError(_outcome_of(status), f"HTTP {status}: {quoted(self._said(reply.head))}")
+        later = response.headers.get("retry-after")  # never heeded: a judged request is not sent again
+        when = f" (Retry-After: {quoted(later)})" if later and status in (429, 503) else ""
+        raise BadReplyError(_outcome_of(status), f"HTTP {status}{when}: {quoted(self._said(reply.head))}")
 
     def _said(self, body: bytes) -> str:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import anyio
 import httpx
@@ -17,7 +18,7 @@ from fuzzer.wire.dialects import dialect_for
 from fuzzer.wire.metrics import sample_lines
 from fuzzer.wire.pool import kv_pool
 from fuzzer.wire.reply import error_message
-from fuzzer.wire.session import Page, fetch, key_option, open_http
+from fuzzer.wire.session import Page, fetch, key_option, open_http, proxy_for
 from fuzzer.wire.text import label
 from fuzzer.wire.tokens import count
 
@@ -26,6 +27,8 @@ _INFO = "/server_info?config_format=json"  # vLLM tells with VLLM_SERVER_DEV_MOD
 _PAGES = ("/metrics", "/prometheus/metrics")
 _OTHERS = ("/health", "/version", "/props", "/slots", *_PAGES, "/get_server_info", _INFO)
 _PAGE_BYTES = 4 * 2**20
+_READY_SECONDS = 5.0  # for one look at a server that is still loading
+_READY_PAUSE = 0.5
 _LIMITS = Limits(body_bytes=_PAGE_BYTES)
 _VLLM_DRAFTING = ("vllm:spec_decode_",)
 _VLLM = ("vllm:",)
@@ -81,6 +84,27 @@ async def identify(
         _check_key(endpoint, models, role)
         pages = {_MODELS: models} | await _others(http, endpoint, timeout)
     return _Findings(endpoint, role, pages).identity()
+
+
+async def wait_until_ready(endpoint: Endpoint, seconds: float, *, role: Arm = "candidate") -> None:
+    """Waits until a server has loaded its model, ``seconds`` at most: until it is there and no page answers HTTP 5xx.
+
+    Comes back either way; ``identify`` then says what is wrong.
+    """
+    with anyio.move_on_after(seconds):
+        async with open_http(endpoint, connect=_READY_SECONDS, read=_READY_SECONDS, role=role) as http:
+            while True:
+                if await _ready(http, endpoint):
+                    return
+                await anyio.sleep(min(_READY_PAUSE, seconds))
+
+
+async def _ready(http: httpx.AsyncClient, endpoint: Endpoint) -> bool:
+    models = await _probe(http, endpoint, _MODELS, _READY_SECONDS)
+    if isinstance(models, BadReplyError):
+        return models.outcome not in ("connect", "timeout-connect", "timeout-read", "timeout-total", "disconnect")
+    health = await _probe(http, endpoint, "/health", _READY_SECONDS)
+    return models.status < 500 and not (isinstance(health, Page) and health.status >= 500)
 
 
 async def _others(http: httpx.AsyncClient, endpoint: Endpoint, seconds: float) -> dict[str, Page]:
@@ -145,6 +169,9 @@ class _Findings:
 
     def identity(self) -> Identity:
         self._check_health()
+        if (proxy := proxy_for(self._endpoint.url)) is not None:
+            where = urlsplit(proxy).netloc.rpartition("@")[2]
+            self._warnings.append(f"it is reached through the proxy {where}, which may hold back or cut streams")
         engine = self._engine()
         if engine == "llamacpp" and "/props" in self._pages:
             _check_key(self._endpoint, self._pages["/props"], self._role)
@@ -185,7 +212,10 @@ class _Findings:
         where = f"{self._endpoint.name} at {self._endpoint.url}"
         if all(page.status >= 500 for page in self._pages.values()):
             page = self._pages[_MODELS]
-            raise UnavailableError(f"{where} answers HTTP {page.status} to everything: {quoted(_said(page))}")
+            hint = "; if it is still loading, use --wait-ready 5m" if page.status == 503 else ""
+            raise UnavailableError(f"{where} answers HTTP {page.status} to everything: {quoted(_said(page))}{hint}")
+        if self._pages[_MODELS].status == 503:
+            raise UnavailableError(f"{where} is not ready (HTTP 503): is it still loading? then use --wait-ready 5m")
         health = self._pages.get("/health")
         if health is not None and health.status >= 500:
             self._warnings.append(f"{where} says that it is not healthy (HTTP {health.status})")

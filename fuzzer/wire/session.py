@@ -1,8 +1,8 @@
 """One way to open HTTP connections for everything in this room: httpx over aiohttp, and nothing done behind our back.
 
-No retries, no redirects, no cookies, no proxies from the environment, and a new connection for every request: servers
-close idle ones when they like (llama.cpp right after a stream, while promising to keep it), and a request that runs
-into the closing would look like the server's fault.
+No retries, no redirects, no cookies, no passwords from a .netrc, and a new connection for every request: servers close
+idle ones when they like (llama.cpp right after a stream, while promising to keep it), and a request that runs into the
+closing would look like the server's fault. A proxy of the environment is used, but never for this machine itself.
 """
 
 from __future__ import annotations
@@ -10,9 +10,13 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.request import getproxies_environment, proxy_bypass
 
 import aiohttp
 import httpx
@@ -30,16 +34,67 @@ _TLS_ALERT = "x15\\x03"
 def open_http(endpoint: Endpoint, *, connect: float, read: float | None, role: Arm = "candidate") -> httpx.AsyncClient:
     """A client for one endpoint with its key and headers; ``connect`` and ``read`` are time-outs in seconds.
 
-    Raises ``UsageError`` if the environment variable that should hold the key is not set.
+    Raises ``UsageError`` if the environment variable that should hold the key is not set, or if the endpoint's file of
+    certificates cannot be read.
     """
-    context: ssl.SSLContext | bool = httpx.create_ssl_context() if endpoint.url.startswith("https:") else False
+    context: ssl.SSLContext | bool = trusted(endpoint) if endpoint.url.startswith("https:") else False
+    proxy, password = _proxy(endpoint.url)
+    own = {"accept-encoding": "identity", "user-agent": "specfuzz"}
     return httpx.AsyncClient(
-        transport=AiohttpTransport(verify=context, trust_env=False, client=lambda: _session(context)),
-        headers={"accept-encoding": "identity", "user-agent": "specfuzz"} | headers_for(endpoint, role),
+        transport=AiohttpTransport(verify=context, trust_env=False, proxy=proxy, client=lambda: _session(context)),
+        headers=own | headers_for(endpoint, role) | password,
         timeout=httpx.Timeout(connect=connect, read=read, write=None, pool=None),
         follow_redirects=False,
         trust_env=False,
     )
+
+
+def trusted(endpoint: Endpoint) -> ssl.SSLContext:
+    """Whom to trust: the system's certificates (or those of SSL_CERT_FILE), and the endpoint's own."""
+    context = httpx.create_ssl_context()
+    if endpoint.ca_file is not None:
+        try:
+            context.load_verify_locations(cafile=endpoint.ca_file)
+        except ssl.SSLError:
+            raise UsageError(f"--ca-file: {endpoint.ca_file} holds no certificate in PEM form") from None
+        except OSError as error:
+            raise UsageError(f"--ca-file: cannot read {endpoint.ca_file}: {error.strerror}") from None
+    return context
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy that the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY) has for an address, if any."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if _is_loopback(host) or proxy_bypass(host):
+        return None
+    proxies = getproxies_environment()
+    found = proxies.get(parts.scheme) or proxies.get("all")
+    if not found:
+        return None
+    return found if "://" in found else f"http://{found}"
+
+
+def _proxy(url: str) -> tuple[httpx.Proxy | None, dict[str, str]]:
+    """The proxy for an address, and the header with its password, if it has one and is not asked for a tunnel."""
+    found = proxy_for(url)
+    if found is None:
+        return None, {}
+    parts = urlsplit(found)
+    plain = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    if parts.username is None:
+        return httpx.Proxy(plain), {}
+    secret = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    header = {"proxy-authorization": f"Basic {b64encode(secret.encode()).decode()}"}
+    tunnelled = url.startswith("https:")
+    return httpx.Proxy(plain, headers=header if tunnelled else None), {} if tunnelled else header
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _session(context: ssl.SSLContext | bool) -> aiohttp.ClientSession:

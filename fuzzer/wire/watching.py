@@ -43,6 +43,22 @@ def _moved(before: float | None, after: float | None) -> bool | None:
     return None if before is None or after is None else after != before
 
 
+def limited(end: str, replies: Sequence[Received], width: int) -> Iterator[Check]:
+    """At most one check, blocking: requests are refused by number (HTTP 429), with ``width`` of them at once at most.
+
+    What a limit refuses on one side only would look like that server's failure.
+    """
+    refused = [reply for reply in replies if reply.http_status == 429]
+    if refused:
+        yield Check(
+            code="rate-limited",
+            severity="blocking",
+            end=end,
+            message=f"{len(refused)} of {len(replies)} requests were refused with {width} at once: {refused[0].detail}",
+            change="raise the limit, go round the gateway that sets it, or lower --concurrency",
+        )
+
+
 def narrow(end: str, samples: Sequence[Counters], width: int) -> Iterator[Check]:
     """At most one check: with ``width`` requests sent at once, some always waited while fewer ran, always as many.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzzer.history.records import Counters, Draft, Received, Usage
-from fuzzer.wire.watching import narrow, standing_still
+from fuzzer.wire.watching import limited, narrow, standing_still
 
 REPLIES = [Received(outcome="ok", usage=Usage(completion_tokens=20), end_ns=1)] * 5
 
@@ -39,6 +39,15 @@ class TestStandingStill:
         assert still(self.BEFORE, self.BEFORE, REPLIES[:2]) == ""
         assert still(None, self.BEFORE, REPLIES) == ""
         assert still(at(running=1), at(running=0), REPLIES) == ""
+
+
+def test_requests_refused_by_number_are_told_with_what_to_do() -> None:
+    refused = Received(outcome="overloaded", http_status=429, detail="HTTP 429 (Retry-After: '7')", end_ns=1)
+    (check,) = limited("candidate", [*REPLIES, refused], 8)
+    assert (check.code, check.severity) == ("rate-limited", "blocking")
+    assert "1 of 6 requests were refused with 8 at once: HTTP 429 (Retry-After: '7')" in check.text
+    assert list(limited("candidate", REPLIES, 8)) == []
+    assert list(limited("candidate", [refused.model_copy(update={"http_status": 503})], 8)) == []
 
 
 class TestNarrow:
