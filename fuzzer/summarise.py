@@ -211,6 +211,7 @@ def _acceptance(tally: CellTally) -> AcceptanceSummary:
         steps=arm.drafts or None,
         length=acceptance.length if acceptance else None,
         seen=arm.drafted > 0,
+        by_position=tuple(count / arm.engine.drafts for count in arm.server.accepted_at) if arm.engine.drafts else (),
     )
 
 

@@ -184,6 +184,8 @@ class Achieved(_Model):
     ``histogram`` maps a number in flight at the client to seconds, ``server_histogram`` a number running at the server
     to the samples that said so while N were in flight. ``pool_usage`` is the largest share of the KV pool seen in use.
     ``deviations`` counts departures from the schedule by kind, the latest request left ``worst_late_ms`` too late.
+    ``preemptions`` is how many requests the engine put back, ``prefix_hit_rate`` the share of prompt tokens that its
+    prefix cache held; None where it does not tell.
     """
 
     share_at_n: float
@@ -195,6 +197,8 @@ class Achieved(_Model):
     pool_usage: float | None = None
     deviations: dict[str, int] = Field(default_factory=dict)
     worst_late_ms: float = 0.0
+    preemptions: float | None = None
+    prefix_hit_rate: float | None = None
 
 
 class Paired(_Model):
@@ -226,13 +230,17 @@ class MainDivergence(_Model):
 
 
 class AcceptanceSummary(_Model):
-    """What the engine says of its drafting in this cell; lengths in tokens per verify step."""
+    """What the engine says of its drafting in this cell; lengths in tokens per verify step.
+
+    ``by_position`` is, for each place in a draft, the share of the verify steps that accepted the token there.
+    """
 
     drafted: float
     accepted: float
     steps: float | None = None
     length: float | None = None
     seen: bool
+    by_position: tuple[float, ...] = ()
 
 
 class Speed(_Model):

@@ -235,7 +235,12 @@ class Recalled(Record):
 
 
 class Counters(Record):
-    """An engine's own counters at one moment, from ``/metrics`` or ``/slots``; None where it does not tell."""
+    """An engine's own counters at one moment, from ``/metrics`` or ``/slots``; None where it does not tell.
+
+    ``pool_usage`` is the share of the KV pool in use, from 0 to 1, of the fullest of several pools. ``prefix_queries``
+    and ``prefix_hits`` count prompt tokens looked up and found in the prefix cache. ``accepted_at`` counts, for each
+    place in a draft, how often the token there was accepted.
+    """
 
     at_ns: int
     drafts: float | None = None
@@ -246,6 +251,9 @@ class Counters(Record):
     waiting: float | None = None
     preemptions: float | None = None
     pool_usage: float | None = None
+    prefix_queries: float | None = None
+    prefix_hits: float | None = None
+    accepted_at: tuple[float, ...] | None = None
 
 
 class Stage(Record):

@@ -6,10 +6,11 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from statistics import median
 from typing import Literal
 
-from fuzzer.history.records import Arm, Exchange, Stage
+from fuzzer.history.records import Arm, Counters, Exchange, Stage
 from fuzzer.judge.grading import Outcome, grade_exchange, outcomes
 from fuzzer.oracles.context import Context
 from fuzzer.oracles.divergence import first_divergence, matched
@@ -32,6 +33,38 @@ class Drafting:
         self.drafts += drafts
         self.drafted += drafted
         self.accepted += accepted
+
+
+@dataclass(slots=True)
+class Server:
+    """What the engine's other counters gained over the measured stages; None where it does not tell.
+
+    Prefix-cache counts are prompt tokens. ``accepted_at`` counts accepted draft tokens by their place in the draft.
+    """
+
+    preemptions: float | None = None
+    queries: float | None = None
+    hits: float | None = None
+    accepted_at: tuple[float, ...] = ()
+
+    def add(self, before: Counters, after: Counters) -> None:
+        """Count a stage during which the engine did not restart."""
+        self.preemptions = _plus(self.preemptions, before.preemptions, after.preemptions)
+        self.queries = _plus(self.queries, before.prefix_queries, after.prefix_queries)
+        self.hits = _plus(self.hits, before.prefix_hits, after.prefix_hits)
+        if after.accepted_at is not None:
+            pairs = zip_longest(before.accepted_at or (), after.accepted_at, fillvalue=0.0)
+            gained = [max(last - first, 0.0) for first, last in pairs]
+            self.accepted_at = tuple(map(sum, zip_longest(self.accepted_at, gained, fillvalue=0.0)))
+
+    @property
+    def hit_rate(self) -> float | None:
+        """The share of prompt tokens that the prefix cache held, from 0 to 1."""
+        return min(self.hits / self.queries, 1.0) if self.hits is not None and self.queries else None
+
+
+def _plus(so_far: float | None, first: float | None, last: float | None) -> float | None:
+    return so_far if last is None else (so_far or 0.0) + max(last - (first or 0.0), 0.0)
 
 
 @dataclass(slots=True)
@@ -58,6 +91,7 @@ class ArmTally:
     worst_late_ms: float = 0.0
     replies: Drafting = field(default_factory=Drafting)
     engine: Drafting = field(default_factory=Drafting)
+    server: Server = field(default_factory=Server)
     generated: float = 0.0
     counted: bool = False
     restarted: bool = False
@@ -100,6 +134,8 @@ class ArmTally:
         deviations = stage.deviations.model_dump()
         self.worst_late_ms = max(self.worst_late_ms, deviations.pop("worst_late_ms", 0.0))
         self.deviations.update(deviations)
+        if stage.before is not None and stage.after is not None and not restarted(stage.before, stage.after):
+            self.server.add(stage.before, stage.after)
         grown = acceptance(stage.before, stage.after)
         if grown is not None:
             self.counted = True
@@ -167,6 +203,8 @@ class ArmTally:
             histogram={count: ns / 1e9 for count, ns in sorted(self.histogram.items())},
             server_histogram=dict(sorted(Counter(map(int, self.running)).items())),
             pool_usage=self.pool_usage,
+            preemptions=self.server.preemptions,
+            prefix_hit_rate=self.server.hit_rate,
             deviations=dict(self.deviations),
             worst_late_ms=self.worst_late_ms,
         )

@@ -35,6 +35,9 @@ class CounterNames:
     waiting: str | None = None
     preemptions: str | None = None
     pool_usage: str | None = None
+    prefix_queries: str | None = None
+    prefix_hits: str | None = None
+    accepted_at: str | None = None
 
     def mapping(self) -> dict[str, str]:
         """Sample name to field name of ``Counters``, for those that exist."""
@@ -191,6 +194,9 @@ VLLM = Dialect(
         waiting="vllm:num_requests_waiting",
         preemptions="vllm:num_preemptions_total",
         pool_usage="vllm:kv_cache_usage_perc",
+        prefix_queries="vllm:prefix_cache_queries_total",
+        prefix_hits="vllm:prefix_cache_hits_total",
+        accepted_at="vllm:spec_decode_num_accepted_tokens_per_pos_total",
     ),
 )
 
@@ -218,6 +224,7 @@ LLAMACPP = Dialect(
         generated_tokens="llamacpp:tokens_predicted_total",
         running="llamacpp:requests_processing",
         waiting="llamacpp:requests_deferred",
+        accepted_at="llamacpp:spec_decode_num_accepted_tokens_per_pos_total",
     ),
 )
 
@@ -233,6 +240,8 @@ SGLANG = Dialect(
         waiting="sglang:num_queue_reqs",
         preemptions="sglang:num_retracted_requests_total",
         pool_usage="sglang:token_usage",
+        prefix_queries="sglang:prompt_tokens_total",
+        prefix_hits="sglang:cached_tokens_total",
     ),
 )
 
@@ -254,6 +263,8 @@ TRTLLM = Dialect(
         running="trtllm_num_requests_running",
         waiting="trtllm_num_requests_waiting",
         pool_usage="trtllm_kv_cache_utilization",
+        prefix_queries="trtllm_prompt_tokens_total",
+        prefix_hits="trtllm_prompt_cached_tokens_total",
     ),
     metrics="/prometheus/metrics",
 )

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from fuzzer.wire.bounds import Limits
 from fuzzer.wire.dialects import LLAMACPP, VLLM
 from fuzzer.wire.metrics import busy_slots, parse_counters
@@ -26,6 +28,33 @@ def test_what_is_absent_or_malformed_is_none_and_spoils_nothing_else() -> None:
     counters = parse_counters(PAGE, VLLM.counters.mapping())
     assert (counters.accepted_tokens, counters.waiting, counters.preemptions) == (None, None, None)
     assert parse_counters(b"\xff\x00<html>", LLAMACPP.counters.mapping()).running is None
+
+
+def test_a_share_of_several_pools_is_that_of_the_fullest() -> None:
+    page = b'vllm:kv_cache_usage_perc{engine="0"} 0.7\nvllm:kv_cache_usage_perc{engine="1"} 0.6\n'
+    assert parse_counters(page, VLLM.counters.mapping()).pool_usage == 0.7
+
+
+def test_acceptance_by_place_is_put_together_over_engines() -> None:
+    name = b"vllm:spec_decode_num_accepted_tokens_per_pos_total"
+    rows = [(0, 0, 9), (0, 1, 5), (1, 0, 3), (1, 1, 2)]
+    page = b"".join(b'%s{engine="%d",position="%d"} %d\n' % (name, *row) for row in rows)
+    counters = parse_counters(page + b"vllm:spec_decode_num_accepted_tokens_total 19\n", VLLM.counters.mapping())
+    assert (counters.accepted_at, counters.accepted_tokens) == ((12, 7), 19)
+
+
+@pytest.mark.parametrize(
+    "labels", ['position="x"', 'position="99999999999"', 'position="-1"', 'position="\u0664"', "", 'position="1"']
+)
+def test_places_that_make_no_sense_are_none(labels: str) -> None:
+    page = f"vllm:spec_decode_num_accepted_tokens_per_pos_total{{{labels}}} 3\n".encode()
+    assert parse_counters(page, VLLM.counters.mapping()).accepted_at is None
+
+
+def test_prefix_cache_and_preemptions_are_counted() -> None:
+    page = b"vllm:prefix_cache_queries_total 90\nvllm:prefix_cache_hits_total 30\nvllm:num_preemptions_total 2\n"
+    counters = parse_counters(page, VLLM.counters.mapping())
+    assert (counters.prefix_queries, counters.prefix_hits, counters.preemptions) == (90, 30, 2)
 
 
 def test_llama_cpp_metrics_have_their_own_names() -> None:
