@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fuzzer.errors import UsageError
@@ -24,12 +24,13 @@ from tests.prompts.samples import told
 from tests.prompts.strategies import KINDS
 from tests.prompts.styles import core, marks, render
 
+LOADED = [HealthCheck.too_slow]  # the machine may be busy: nothing here is timed
 EASY = make("code-word", "easy", 2)
 HARD = make("sort", "hard", 1)
 
 
 @given(strategies.prompts(families=["echo", "sort"], levels=["hard"]))
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None, suppress_health_check=LOADED)
 def test_prompts_are_of_the_families_and_levels_asked_for(prompt: Prompt) -> None:
     assert prompt.family in ("echo", "sort")
     assert prompt.level == "hard"
@@ -47,7 +48,7 @@ def own_marks_stand_in(prompt: Prompt) -> bool:
 
 
 @given(st.sampled_from(strategies.KINDS).flatmap(lambda kind: strategies.wrapped(make(*kind, 1))))
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None, suppress_health_check=LOADED)
 def test_a_wrapped_prompt_is_answered_as_before(wrapped: Prompt) -> None:
     plain = make(wrapped.family, wrapped.level, 1)
     assert wrapped.text != plain.text
@@ -60,7 +61,7 @@ def test_a_wrapped_prompt_is_answered_as_before(wrapped: Prompt) -> None:
 
 
 @given(strategies.conversations())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None, suppress_health_check=LOADED)
 def test_a_conversation_asks_its_own_question_last(prompt: Prompt) -> None:
     assert right_alone(prompt)
     roles = [message.role for message in prompt.messages if message.role in ("user", "assistant")]
@@ -72,7 +73,7 @@ def test_a_conversation_asks_its_own_question_last(prompt: Prompt) -> None:
 
 
 @given(strategies.recipes(), st.text(max_size=20))
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None, suppress_health_check=LOADED)
 def test_a_recipe_gives_the_same_prompt_twice_and_no_reply_breaks_its_check(
     recipe: strategies.Recipe, said: str
 ) -> None:
@@ -84,7 +85,7 @@ def test_a_recipe_gives_the_same_prompt_twice_and_no_reply_breaks_its_check(
 
 
 @given(strategies.recipes(families=list(dict(KINDS))), st.integers(0, 99))
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None, suppress_health_check=LOADED)
 def test_whatever_stands_around_the_question_its_answer_may_be_said_in_any_style(
     recipe: strategies.Recipe, seed: int
 ) -> None:
@@ -102,7 +103,7 @@ def test_the_system_message_is_emptied_only_where_nothing_in_it_is_needed() -> N
 
 
 @given(strategies.edge_texts())
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None, suppress_health_check=LOADED)
 def test_edge_texts_are_never_empty_and_can_be_sent(text: str) -> None:
     assert text
     assert json.loads(json.dumps(text.encode().decode())) == text
@@ -140,7 +141,7 @@ def test_an_edge_text_can_go_into_the_system_message_or_a_turn() -> None:
 
 
 @given(strategies.chats())
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None, suppress_health_check=LOADED)
 def test_chats_are_well_formed(chat: tuple[Message, ...]) -> None:
     roles = [message.role for message in chat]
     assert roles[-1] == "user"
@@ -149,7 +150,7 @@ def test_chats_are_well_formed(chat: tuple[Message, ...]) -> None:
 
 
 @given(st.data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None, suppress_health_check=LOADED)
 def test_request_parameters_leave_room_for_the_answer_and_do_not_stop_inside_it(data: st.DataObject) -> None:
     parameters = data.draw(strategies.request_parameters(HARD.answer))
     assert parameters["temperature"] == 0
