@@ -264,9 +264,10 @@ def _divergence(plan: Plan, gated: Sequence[Cell], decisions: dict[str, CellDeci
 
 
 def _material(cell: Cell, floor: NoiseFloor, adjusted: float) -> Reason:
+    how = "by regret where the reference scored both" if floor.regret and floor.regret.used else "by the smaller gap"
     message = (
-        f"material divergence beyond the noise floor: {floor.b} prompts only against the candidate, {floor.c} only "
-        f"reference against itself (Holm-adjusted p = {adjusted:.2g})"
+        f"material divergence beyond the noise floor, {how}: {floor.b} prompts only against the candidate, {floor.c} "
+        f"only reference against itself (Holm-adjusted p = {adjusted:.2g})"
     )
     return Reason(code="material-divergence", cell=cell.key, message=message)
 
