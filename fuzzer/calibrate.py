@@ -52,10 +52,11 @@ class Calibrator:
     record: Callable[[AnyRecord], None]
     recall: Recall | None = None
 
-    async def ready(self, concurrency: int, upto: int) -> list[str]:
+    async def ready(self, concurrency: int, upto: int, least: int | None = None) -> list[str]:
         """At least ``upto`` prompts that may be judged at this level, in the order of the pool.
 
-        Without a reference everything is calibrated alone. Raises Exhausted.
+        Where there are no more, at least ``least`` will do (None: no fewer). Without a reference everything is
+        calibrated alone. Raises Exhausted.
         """
         level = concurrency if self.plan.references else 1
         calibration = self.judge.calibration(calibration_key(self.candidate.name, self.candidate.lm_head, level))
@@ -63,13 +64,13 @@ class Calibrator:
             block = calibration.blocks
             able, recalled = await self._alone(calibration, math.ceil((upto - len(calibration.ready)) / SURVIVAL))
             if not able and not self.judge.opened(calibration.key, block):
-                raise Exhausted(self._why_no_prompts(calibration.cursor))
+                return self._rest(calibration, least)
             await self._passes(calibration, level, able, recalled)
             keep = self.judge.keep(calibration.key, block)
             await self._score(calibration, keep)
             self.record(Block(cell=calibration.key, block=block, judged_prompts=keep))
             if calibration.barren >= BARREN:
-                raise Exhausted(self._why_no_prompts(calibration.cursor))
+                return self._rest(calibration, least)
         return calibration.ready
 
     async def _alone(self, calibration: Calibration, target: int) -> tuple[list[str], set[str]]:
@@ -117,9 +118,24 @@ class Calibrator:
     def _used_up(self, cursor: int) -> bool:
         return self.pool.size is not None and cursor >= self.pool.size
 
-    def _why_no_prompts(self, cursor: int) -> str:
-        if self._used_up(cursor):
-            return f"the corpus is used up: of its {self.pool.size} prompts too few are such that the model can do them"
+    def _rest(self, calibration: Calibration, least: int | None) -> list[str]:
+        """What there is, if that is enough to go on with."""
+        if least is not None and len(calibration.ready) >= least:
+            return calibration.ready
+        raise Exhausted(self._why_no_prompts(calibration))
+
+    def _why_no_prompts(self, calibration: Calibration) -> str:
+        if 2 * calibration.failed > calibration.tried:
+            arm = "reference" if "reference" in self.lines else "candidate"
+            return (
+                f"{calibration.failed} of {calibration.tried} calibration prompts got no usable reply: is the {arm} "
+                "still up? The service findings say what came instead"
+            )
+        if self._used_up(calibration.cursor):
+            return (
+                f"the corpus is used up: {len(calibration.ready)} of its {self.pool.size} prompts can be judged here; "
+                "take a larger one, add --family, or ask for fewer answers with --requests"
+            )
         return "the model can do too few of these prompts: try easier families (specfuzz families)"
 
     async def _passes(self, calibration: Calibration, level: int, able: Sequence[str], recalled: set[str]) -> None:

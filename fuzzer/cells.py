@@ -87,7 +87,10 @@ class CandidateRun:
         used = self.judge.cells[cell.key].prompts
         upto = used + self._need(cell)
         concurrency = self._first_gated() if cell.role == "control" else cell.concurrency
-        ready = await self.calibrator.ready(concurrency, upto)
+        # The last prompts of a corpus make a short block; other shapes than the closed loop need whole releases.
+        least = used + 1 if cell.schedule == "closed-loop" else upto
+        ready = await self.calibrator.ready(concurrency, upto, least)
+        upto = min(upto, len(ready))
         if not self.plan.references and cell.concurrency > 1:
             await self._extend_control(upto)
         await self._measure(cell, ready[used:upto])

@@ -58,7 +58,10 @@ class FindingChange(_Model):
 
 
 class Compared(_Model):
-    """The whole comparison. ``regressed`` holds in words what got worse; with nothing in it the exit status is 0."""
+    """The whole comparison. ``regressed`` holds in words what got worse.
+
+    The exit status is 1 with a regression, 3 where a cell has no prompt in common, else 0.
+    """
 
     old_run: str
     new_run: str
@@ -96,7 +99,7 @@ def compare(old: Path, new: Path) -> Compared:
         old_run=then.manifest.run_id,
         new_run=now.manifest.run_id,
         confidence=now.manifest.plan.policy.confidence,
-        exit_status=1 if regressed else 0,
+        exit_status=1 if regressed else 3 if any(not cell.n for cell in cells) else 0,
         regressed=tuple(regressed),
         cells=tuple(cells),
         only_old=tuple(key for key in then.judge.cells if key not in now.judge.cells),

@@ -26,6 +26,7 @@ def overall(
     if faulty:
         fails = [reason for reason in fails if reason.code != "wrong-rate" or _independent(decisions, reason.cell)]
     fails.extend(_elsewhere(judge, decisions, waived))
+    fails.sort(key=lambda reason: reason.code != "certain-finding")  # the strongest evidence leads
     opens = [*stopped, *faulty, *(reason for decision in decisions.values() for reason in decision.opens)]
     if fails:
         return "fail", [*fails, *opens]

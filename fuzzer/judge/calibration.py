@@ -58,7 +58,7 @@ class Calibration:
     """What calibration at one level showed, for one candidate.
 
     ``ready`` are the prompts that may be judged, in the order of the pool; ``cursor`` is the pool's first index that no
-    closed block has tried; ``barren`` counts the last blocks that kept nothing.
+    closed block has tried; ``barren`` counts the last blocks that kept nothing; ``failed`` prompts got no usable reply.
     """
 
     key: str
@@ -72,6 +72,7 @@ class Calibration:
     kept: int = 0
     truncated: int = 0
     wrong_at_n_only: int = 0
+    failed: int = 0
 
     def add_block(
         self,
@@ -106,6 +107,7 @@ class Calibration:
             self.cursor = max(self.cursor, int(prompt_id[1:]) + 1)
             self.kept += prompt_id in keep
             self.wrong_at_n_only += at_n_only
+            self.failed += any(grade.value == "error" for grade in grades.values())
             self.truncated += any(
                 exchange.received is not None and exchange.received.finish_reason == "length"
                 for exchange in passes.values()

@@ -32,6 +32,8 @@ def lines(compared: Compared) -> list[str]:
 
 def verdict(compared: Compared) -> str:
     """The comparison in a line."""
+    if compared.exit_status == 3:
+        return f"CANNOT TELL: a cell of {compared.old_run} and {compared.new_run} has no judged prompt in common"
     if compared.exit_status:
         return f"WORSE: {plural(len(compared.regressed), 'regression')} from {compared.old_run} to {compared.new_run}"
     better = sum(cell.outcome == "better" for cell in compared.cells)

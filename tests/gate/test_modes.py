@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -93,3 +94,17 @@ async def test_examples_at_the_edges_come_first_and_those_with_findings_are_kept
     named = {Finding.model_validate_json(line).prompt for line in (ended.directory / FINDINGS).read_text().splitlines()}
     kept = fuzz.load(ended.directory / fuzz.EXAMPLES)
     assert {f"p{prompt.id[1:]}" for prompt in kept} == named & {f"p{prompt.id[1:]}" for prompt in drawn}
+
+
+async def test_the_last_rows_of_a_corpus_are_measured_too_and_that_they_were_too_few_is_said(tmp_path: Path) -> None:
+    rows = [
+        {"messages": [{"role": "user", "content": f"What is {n} + 5?"}], "answer": str(n + 5), "check": "number"}
+        for n in range(11, 31)
+    ]
+    corpus = tmp_path / "sums.jsonl"
+    corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    ended = await run(tmp_path / "runs", {"corpora": (str(corpus),)})
+    assert ended.summary.verdict == "inconclusive"
+    cell = next(cell for cell in ended.summary.cells if cell.concurrency == 4)
+    assert 15 <= cell.rate.n <= 20
+    assert any("of its 20 prompts can be judged here" in reason.message for reason in ended.summary.reasons)
