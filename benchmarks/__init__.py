@@ -1,1 +1,1 @@
-"""Comparisons in one run, and the detection-power measurement."""
+"""Comparisons in one run."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from fuzzer.errors import UsageError
 from fuzzer.plan import Endpoint, Plan, Policy, Sampling
-from fuzzer.sim.config import SimConfig
-from fuzzer.sim.faults import FAULTS
+from fuzzer.sim.config import KV_BLOCKS, SimConfig
+from fuzzer.sim.faults import FAULTS, Fault
+from fuzzer.sim.faults.base import USUAL
 from fuzzer.sim.gateway import GatewayConfig, GatewayServer
 from fuzzer.sim.gateway_faults import GATEWAY_FAULTS
 from fuzzer.sim.gguf_model import ensure_model
@@ -38,25 +40,42 @@ def sim_pair(fault: str) -> Pair:
 
 
 async def boot_sim(stack: AsyncExitStack, pair: Pair, *, seed: int, requests: int | None = None) -> Plan:
-    """Boot the simulated servers of a pair, alive until the stack closes, and return the plan that gates them."""
-    faults = {} if pair.fault == NONE else {pair.fault: FAULTS[pair.fault].default_rate}
+    """Boot the simulated servers of a pair, alive until the stack closes, and return the plan that gates them.
+
+    It is the default gate, but for a fault that needs other traffic.
+    """
+    fault = FAULTS.get(pair.fault)
+    faults = {pair.fault: fault.default_rate} if fault else {}
+    pool = (fault.kv_blocks if fault else None) or KV_BLOCKS
     candidates: list[Endpoint] = []
     references: list[Endpoint] = []
     for head in pair.heads:
         precision = head or "bf16"
         name = precision if len(pair.heads) > 1 else ""
-        candidate = SimServer(SimConfig(speculative=True, lm_head=precision, seed=seed, faults=faults))
-        reference = SimServer(SimConfig(speculative=False, lm_head=precision, seed=seed))
+        config = SimConfig(speculative=True, lm_head=precision, seed=seed, kv_blocks=pool, faults=faults)
+        candidate = SimServer(config)
+        reference = SimServer(dataclasses.replace(config, speculative=False, faults={}))
         for server, group, role in ((candidate, candidates, "candidate"), (reference, references, "reference")):
             await stack.enter_async_context(server)
             group.append(Endpoint(name=name or role, url=server.url, lm_head=precision))
-    return Plan(
+    plan = Plan(
         candidates=tuple(candidates),
         references=tuple(references),
         seed=seed,
         sampling=Sampling(timeout=TIMEOUT),
         policy=Policy(requests=requests),
     )
+    return plan if fault is None else Plan.model_validate(dict(plan) | _traffic(fault))
+
+
+def _traffic(fault: Fault) -> dict[str, object]:
+    """What of the default gate must be otherwise for a fault to show."""
+    needs: dict[str, object] = {"families": fault.families} if fault.families else {}
+    if fault.schedule:
+        needs["schedules"] = (fault.schedule,)
+    if fault.concurrency != USUAL:
+        needs["concurrency"] = (1, fault.concurrency)
+    return needs
 
 
 async def boot_llama(

@@ -28,13 +28,19 @@ def schedules() -> None:
 
 
 def faults() -> None:
-    """List the faults that can be planted: in the simulated engine, and by the gateway before a real one."""
+    """List the faults that can be planted: in the simulated engine, and by the gateway before a real one.
+
+    Says what each does, which report it is modelled on, and under what traffic it can be found.
+    """
     from fuzzer.sim.faults import FAULTS
     from fuzzer.sim.gateway_faults import GATEWAY_FAULTS
 
-    rows = [("serve-sim", name, f"{fault.default_rate:.0%}", fault.summary) for name, fault in FAULTS.items()]
-    rows += [("gateway", name, f"{fault.rate:.0%}", fault.summary) for name, fault in GATEWAY_FAULTS.items()]
-    table(("where", "fault", "rate", "what it does"), rows)
+    rows = [
+        ("serve-sim", name, f"{fault.default_rate:.0%}", f"{fault.summary}\n{fault.report}", fault.traffic)
+        for name, fault in FAULTS.items()
+    ]
+    rows += [("gateway", name, f"{fault.rate:.0%}", fault.summary, "any") for name, fault in GATEWAY_FAULTS.items()]
+    table(("where", "fault", "rate", "what it does", "found under"), rows)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

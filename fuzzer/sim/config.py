@@ -11,6 +11,7 @@ from fuzzer.errors import UsageError
 from fuzzer.sim.faults import FAULTS
 from fuzzer.sim.logits import HEADS
 
+KV_BLOCKS = 4096  # pages of the KV pool, unless another size is asked for
 IGNORABLE = ("temperature", "max_tokens", "stop", "seed")
 DEFAULTABLE = ("temperature", "presence_penalty", "frequency_penalty", "repetition_penalty")
 
@@ -37,7 +38,7 @@ class SimConfig:
     step_seconds: float = 0.001
     max_num_seqs: int = 64
     max_model_len: int = 32768
-    kv_blocks: int = 4096
+    kv_blocks: int = KV_BLOCKS
     block_size: int = 16
     prefill_chunk: int = 1024
     host: str = "127.0.0.1"

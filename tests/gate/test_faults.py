@@ -1,4 +1,4 @@
-"""Every planted fault at its stated rate, at the gate's default size: exit status, kind of finding, donor."""
+"""Every planted fault at its stated rate, under the traffic that it needs: exit status, kind of finding, donor."""
 
 from __future__ import annotations
 
@@ -6,15 +6,30 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.detection import EXPECTED, measure
+from fuzzer.power.jobs import clean_jobs, fault_jobs
+from fuzzer.power.measure import Bench, measure
+from fuzzer.sim.faults import FAULTS
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("seed", [1001, 1002])
-@pytest.mark.parametrize("fault", EXPECTED)
-async def test_a_fault_is_found_and_a_clean_pair_passes(tmp_path: Path, fault: str, seed: int) -> None:
-    row = await measure(fault, seed, tmp_path)
-    assert row["exit"] == EXPECTED[fault][0], row
-    assert row["kind_ok"], row
-    assert row["donor_ok"], row
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_fault_is_found(tmp_path: Path, fault: str, seed: int) -> None:
+    job = next(job for job in fault_jobs([fault], [seed]) if job.purpose == "find")
+    async with Bench() as bench:
+        row = await measure(job, bench, tmp_path)
+    assert row is not None
+    assert row.found, row
+    assert row.kind_ok, row
+    assert not row.donors.get("wrong"), row
+    assert row.donors or not FAULTS[fault].donors, row
+
+
+@pytest.mark.parametrize("seed", [1001, 1002])
+async def test_a_clean_pair_passes_the_default_gate(tmp_path: Path, seed: int) -> None:
+    job = next(job for job in clean_jobs(1, 0, seed) if job.seed == seed)
+    async with Bench() as bench:
+        row = await measure(job, bench, tmp_path)
+    assert row is not None
+    assert row.exit == 0, row

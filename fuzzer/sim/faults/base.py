@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from fuzzer.sim.sequence import Sequence as Running
 
 
+USUAL = 8  # the concurrency at which faults are looked for unless they need another
+
+
 class Planted(NamedTuple):
     """A harm done: the fault, the id of the request that it befell, and that of the one whose content it got."""
 
@@ -95,7 +98,7 @@ class Fault:
     kind/sub-kind) and the gate's ``exit_status``; where another request's content shows, ``donors`` are the ways in
     which a right donor can lie to its victim. It takes the traffic ``schedule`` ("" for any) at ``concurrency``, and at
     least ``minimum`` requests. ``families`` are the prompts that show it (empty: the usual mix does), ``lm_head`` the
-    precision with which it shows.
+    precision and ``kv_blocks`` the size of the pool with which it shows.
     """
 
     summary: str
@@ -106,12 +109,21 @@ class Fault:
     plant: type[Plant] = Plant
     trigger: str = ""
     schedule: str = ""
-    concurrency: int = 8
+    concurrency: int = USUAL
     minimum: int = 1
     exit_status: int = 1
     donors: frozenset[str] = frozenset()
     families: tuple[str, ...] = ()
     lm_head: str = "bf16"
+    kv_blocks: int | None = None
+
+    @property
+    def traffic(self) -> str:
+        """The traffic that it takes, for people."""
+        shape = self.schedule or "any"
+        level = f" at {self.concurrency}" if self.concurrency != USUAL else ""
+        head = f", lm_head {self.lm_head}" if self.lm_head != "bf16" else ""
+        return f"{shape}{level}{head}" + (f", family {', '.join(self.families)}" if self.families else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,7 @@ FAULTS = {
         plant=PreemptLoss,
         trigger="a preemption, when the KV pool is full",
         schedule="pool-pressure",
+        kv_blocks=192,
         minimum=2,
     ),
     "long-residue": Fault(

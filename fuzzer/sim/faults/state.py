@@ -314,7 +314,7 @@ FAULTS = {
         "a cancelled request keeps its slot and memory for good: the server stays busy with nobody waiting",
         1.0,
         symptom="HANG",
-        report="https://github.com/InternLM/lmdeploy/issues/4883",
+        report="https://github.com/sgl-project/sglang/issues/36876",
         kinds=("service/still-running",),
         plant=CancelLeak,
         trigger="a client that leaves while its request runs",

@@ -1,0 +1,101 @@
+"""``specfuzz power``: detection power and false alarms, measured on the simulated engine."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from fuzzer.power.jobs import Job, Row
+
+RESULTS = Path("reports/power.jsonl")
+INTERRUPTED = 130
+
+
+def power(
+    faults: Annotated[str, typer.Option(metavar="all|none|NAME,...", help="Faults to plant.")] = "all",
+    seeds: Annotated[int, typer.Option(metavar="N", help="Runs of each fault.", min=0)] = 59,
+    start: Annotated[int, typer.Option(metavar="S", help="The first seed.", min=0)] = 0,
+    schedules: Annotated[
+        str | None, typer.Option(metavar="all|NAME,...", help="Traffic for every fault, in place of each one's own.")
+    ] = None,
+    clean: Annotated[int, typer.Option(metavar="N", help="Default gates without a fault.", min=0)] = 0,
+    clean_each: Annotated[int, typer.Option(metavar="N", help="Runs of each schedule without a fault.", min=0)] = 0,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Runs at the same time.", min=1, max=64)] = 1,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="Results, a JSON line a run; none of them is run again.")
+    ] = RESULTS,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the tables there.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the tables as JSON on stdout and nothing else.")] = False,
+) -> None:
+    """Measure how surely each fault of the zoo is found, and how often a gate fails without one.
+
+    Meant for hours: the whole table is specfuzz power --seeds 59 --clean 100 --clean-each 20 --jobs 2. It can be
+    stopped and started again at any time.
+    """
+    from fuzzer.power.jobs import chosen, clean_jobs, fault_jobs, load, missing, named_schedules
+
+    wanted = [
+        *fault_jobs(chosen(faults), range(start, start + seeds), named_schedules(schedules)),
+        *clean_jobs(clean, clean_each, start),
+    ]
+    todo = missing(wanted, load(out))
+    typer.echo(f"{len(wanted) - len(todo)} of {len(wanted)} runs are there already, {len(todo)} are to do", err=True)
+    try:
+        _measure(todo, jobs, out)
+    except KeyboardInterrupt:
+        typer.echo("stopped; the same command goes on from here", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    asked = set(wanted)
+    rows = [row for row in load(out) if row.job in asked]
+    options = {
+        "--faults": "" if faults == "all" else faults,
+        "--seeds": seeds,
+        "--start": start or "",
+        "--schedules": schedules or "",
+        "--clean": clean or "",
+        "--clean-each": clean_each or "",
+    }
+    command = shlex.join(
+        ["specfuzz", "power", *(str(part) for pair in options.items() if pair[1] != "" for part in pair)]
+    )
+    _tell(rows, command, markdown, as_json=json)
+
+
+def _measure(todo: Sequence[Job], jobs: int, out: Path) -> None:
+    """Run what is missing, keeping each row as it comes."""
+    from fuzzer.power.jobs import append
+    from fuzzer.power.workers import measured
+
+    if not todo:
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for done, row in enumerate(measured(todo, jobs), 1):
+        append(out, row)
+        typer.echo(f"{done}/{len(todo)} {_line(row)}", err=True)
+
+
+def _line(row: Row) -> str:
+    told = {
+        "find": "found" if row.found and row.kind_ok else "MISSED",
+        "plain": "FOUND without its schedule" if row.found else "not found, as it must be",
+        "clean": "clean" if row.found else f"exit {row.exit}",
+    }[row.purpose]
+    level = "" if row.purpose == "clean" else f" at {row.concurrency}"
+    return f"{row.fault}, {row.schedule}{level}, seed {row.seed}: {told} ({row.cpu:.1f} CPU s, {row.seconds:.0f} s)"
+
+
+def _tell(rows: Sequence[Row], command: str, path: Path | None, *, as_json: bool) -> None:
+    import json
+
+    from fuzzer.power.table import markdown, summary
+
+    text = markdown(rows, command)
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    typer.echo(json.dumps(summary(rows), indent=2) if as_json else text)

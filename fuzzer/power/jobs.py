@@ -1,0 +1,142 @@
+"""What is to be measured: one gate a job, and what came of it, kept as JSON lines so that nothing is measured twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fuzzer.errors import UsageError
+from fuzzer.shapes import SHAPES, ScheduleName
+from fuzzer.sim.faults import FAULTS, Fault
+
+CLEAN = "none"
+PLAIN: ScheduleName = "closed-loop"
+DEFAULT_GATE = "default-gate"
+
+Purpose = Literal["find", "plain", "clean"]
+
+
+class Job(NamedTuple):
+    """One gate.
+
+    ``find``: a fault under the schedule that should find it. ``plain``: a fault that needs a schedule, under a closed
+    loop, which must not find it. ``clean``: no fault. ``schedule`` is a schedule's name or the default gate.
+    """
+
+    purpose: Purpose
+    fault: str
+    schedule: str
+    concurrency: int
+    seed: int
+    rate: float
+
+
+class Row(BaseModel):
+    """What came of a job.
+
+    ``exit`` and ``kinds`` (kind, and kind/sub-kind) are the gate's; ``found`` is a right exit status, ``kind_ok`` a
+    finding of a kind that the fault must show. ``struck`` counts the requests that the engine says it harmed,
+    ``donors`` the certain bleeds whose named donor is, or is not, the one that the engine says. ``first`` is how many
+    requests the candidate had got when the first with a right finding came. ``cpu`` is in seconds, servers included.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    purpose: Purpose
+    fault: str
+    schedule: str
+    concurrency: int
+    seed: int
+    rate: float
+    exit: int
+    found: bool
+    kind_ok: bool
+    kinds: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    donors: dict[str, int] = Field(default_factory=dict)
+    struck: int = 0
+    first: int | None = None
+    judged: int = 0
+    failed: int = 0
+    exchanges: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+
+    @property
+    def job(self) -> Job:
+        """What was measured."""
+        return Job(self.purpose, self.fault, self.schedule, self.concurrency, self.seed, self.rate)
+
+
+def chosen(names: str) -> list[str]:
+    """Faults by name: ``all``, ``none`` or a list with commas. UsageError for an unknown one."""
+    if names.lower() == "all":
+        return list(FAULTS)
+    wanted = [name.strip() for name in names.split(",") if name.strip() not in ("", CLEAN)]
+    for name in wanted:
+        if name not in FAULTS:
+            raise UsageError(f"--faults: unknown fault {name!r}; known are {', '.join(FAULTS)}")
+    return wanted
+
+
+def named_schedules(names: str | None) -> list[str]:
+    """Schedules by name; empty means each fault's own."""
+    wanted = [name.strip() for name in (names or "").split(",") if name.strip()]
+    if wanted == ["all"]:
+        return list(SHAPES)
+    for name in wanted:
+        if name not in SHAPES:
+            raise UsageError(f"--schedules: unknown schedule {name!r}; known are {', '.join(SHAPES)}")
+    return wanted
+
+
+def fault_jobs(faults: Sequence[str], seeds: Iterable[int], schedules: Sequence[str] = ()) -> Iterator[Job]:
+    """Each fault under its own schedule and, if it needs one, under a closed loop; or under the schedules given."""
+    for seed in seeds:
+        for name in faults:
+            fault = FAULTS[name]
+            for schedule in schedules or (fault.schedule or PLAIN,):
+                yield _job("find", name, fault, schedule, seed)
+            if fault.schedule and not schedules:
+                yield _job("plain", name, fault, PLAIN, seed)
+
+
+def clean_jobs(gates: int, each: int, start: int = 0) -> Iterator[Job]:
+    """Runs without a fault: so many default gates, and so many of each schedule."""
+    for seed in range(start, start + max(gates, each)):
+        if seed < start + gates:
+            yield Job("clean", CLEAN, DEFAULT_GATE, 8, seed, 0.0)
+        for schedule in SHAPES if seed < start + each else ():
+            yield Job("clean", CLEAN, schedule, 8, seed, 0.0)
+
+
+def _job(purpose: Purpose, name: str, fault: Fault, schedule: str, seed: int) -> Job:
+    return Job(purpose, name, schedule, fault.concurrency, seed, fault.default_rate)
+
+
+def load(path: Path) -> list[Row]:
+    """The rows so far; a torn last line, or one of another time, is left out."""
+    rows = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        try:
+            rows.append(Row.model_validate_json(line))
+        except ValidationError:
+            continue
+    return rows
+
+
+def append(path: Path, row: Row) -> None:
+    """Keep a row, on a line of its own even behind a torn one."""
+    torn = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
+    with path.open("a", encoding="utf-8") as file:
+        file.write(("\n" if torn else "") + json.dumps(row.model_dump(mode="json")) + "\n")
+
+
+def missing(jobs: Iterable[Job], rows: Iterable[Row]) -> list[Job]:
+    """The jobs that no row answers yet."""
+    done = {row.job for row in rows}
+    return [job for job in dict.fromkeys(jobs) if job not in done]
