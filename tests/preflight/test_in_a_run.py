@@ -21,8 +21,12 @@ from .pairs import DRAFTS, PLAIN, pair, plan
 
 pytestmark = pytest.mark.anyio
 
-SMALL: dict[str, Any] = {"policy": Policy(requests=12, control_requests=4, max_wrong_rate=0.3), "schedules": ("closed-loop",),
-         "concurrency": (1, 3), "families": ("echo",)}  # fmt: skip
+SMALL: dict[str, Any] = {
+    "policy": Policy(requests=12, control_requests=4, max_wrong_rate=0.3),
+    "schedules": ("closed-loop",),
+    "concurrency": (1, 3),
+    "families": ("echo",),
+}
 
 
 async def run(folder: Path, candidate: SimConfig) -> Run:
