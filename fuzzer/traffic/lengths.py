@@ -12,8 +12,11 @@ from fuzzer.traffic.setting import Setting
 STAGGER_MS = 25.0
 LONG_WORDS = 2_000  # of padding, at most: more only costs time
 ROOM = 512  # tokens of a context that are left for the prompt itself and for its answer
-OVERFILL = 1.25  # of the pool that is asked for, so that it is full whatever else it holds
-GROWTH = 192  # tokens that a request in the pool goes on to generate
+FILL = (0.92, 0.985)  # of the pool that the neighbours' prompts take, so that all are let in
+OUTGROW = 0.06  # of the pool that their replies add, so that it is full while all of them decode
+GROWTH = (96, 1024)  # tokens of such a reply, at least and at most
+LONG_REPLY = 192  # tokens of the long request before a pair
+CHARACTERS = 4  # a token, about
 
 
 def mixed_lengths(prompts: Sequence[str], setting: Setting) -> Iterator[Release]:
@@ -41,7 +44,7 @@ def long_pairs(prompts: Sequence[str], setting: Setting) -> Iterator[Release]:
         chains: list[Chain] = []
         for slot, prompt in enumerate(group):
             pinned = Overrides(slot=slot if setting.traits.pins else None)
-            long = _padded(setting, words, GROWTH, ignore_eos=True)
+            long = _padded(setting, words, LONG_REPLY, ignore_eos=True)
             first = long.model_copy(update={"overrides": long.overrides.model_copy(update={"slot": pinned.slot})})
             pair = Send(prompt=prompt, overrides=pinned)
             chains.append((first, pair, pair))
@@ -49,21 +52,26 @@ def long_pairs(prompts: Sequence[str], setting: Setting) -> Iterator[Release]:
 
 
 def pool_pressure(prompts: Sequence[str], setting: Setting) -> Iterator[Release]:
-    """Neighbours whose contexts fill the engine's KV pool and grow in it, while victims pass through what is left.
+    """Neighbours whose prompts fill the engine's KV pool and whose replies outgrow it, while victims pass.
 
-    The size of the pool is the engine's word, or a stated guess where it gives none; what was reached is recorded.
+    An engine that runs out of room in mid-decoding has to throw somebody out, and who came last is a victim, mostly.
+    Prompts that did not fit from the start would only wait. The size of the pool is the engine's word, or a stated
+    guess where it gives none; what was reached is recorded.
     """
     slots = neighbour_slots(setting.concurrency)
-    share = round(OVERFILL * setting.pool / slots) - GROWTH
-    words = max(min(share, setting.context - GROWTH - ROOM), 16)
+    share = setting.pool / slots
+    growth = min(max(round(OUTGROW * share), GROWTH[0]), GROWTH[1], setting.context // 4)
 
     def neighbours(_: int, __: int) -> Chain:
-        return (_padded(setting, words, GROWTH, ignore_eos=True),)
+        prompt = setting.neighbour()
+        wanted = round(setting.rng.uniform(*FILL) * share) - len(prompt.text) // CHARACTERS
+        words = max(min(wanted, setting.context - growth - ROOM), 16)
+        return (_padded(setting, words, growth, ignore_eos=True, prompt=prompt.id),)
 
     yield among([(Send(prompt=prompt),) for prompt in prompts], neighbours, setting)
 
 
-def _padded(setting: Setting, words: int, limit: int, *, ignore_eos: bool = False) -> Send:
+def _padded(setting: Setting, words: int, limit: int, *, ignore_eos: bool = False, prompt: str = "") -> Send:
     key = f"{setting.rng.getrandbits(48):012x}"
     overrides = Overrides(pad=words, pad_key=key, max_tokens=limit, ignore_eos=ignore_eos)
-    return Send(prompt=setting.neighbour().id, role="neighbour", overrides=overrides)
+    return Send(prompt=prompt or setting.neighbour().id, role="neighbour", overrides=overrides)

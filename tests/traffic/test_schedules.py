@@ -220,11 +220,15 @@ def test_long_pairs_are_a_long_request_and_one_prompt_twice() -> None:
             assert first == second
 
 
-def test_pool_pressure_asks_for_more_than_the_pool_holds() -> None:
-    (release,) = block("pool-pressure", 24, 8, kv_tokens=8000, context=8192)
+def test_pool_pressure_fills_the_pool_with_prompts_and_outgrows_it_with_replies() -> None:
+    (release,) = block("pool-pressure", 24, 8, kv_tokens=64_000, context=32_768)
     slots = [chain for chain in release.chains if chain[0].role == "neighbour"]
-    together = sum(chain[0].overrides.pad + (chain[0].overrides.max_tokens or 0) for chain in slots)
-    assert 8000 < together < 12_000
+    for turn in zip(*slots, strict=True):
+        prompts = sum(send.overrides.pad for send in turn)
+        replies = sum(send.overrides.max_tokens or 0 for send in turn)
+        assert 0.91 * 64_000 < prompts < 64_000
+        assert 0.95 * 64_000 < prompts + replies < 1.1 * 64_000
+        assert all(send.overrides.ignore_eos for send in turn)
 
 
 def test_param_fuzz_brings_prompts_to_block_edges() -> None:
