@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import JsonValue
 
-from fuzzer.history.records import Prompt
+from fuzzer.history.records import Message, Prompt
 from fuzzer.prompts import check
 from tests.prompts.strategies import make
 
@@ -169,6 +170,69 @@ def test_a_number_in_words() -> None:
     six = SUM.model_copy(update={"spec": {"value": 6}})
     assert verdict(six, "Six.") == "right"
     assert verdict(six, "Sixteen.") == "wrong-value"
+
+
+def _row(question: str, value: str) -> Prompt:
+    """A row of a corpus, whose question says which numbers are given."""
+    asked = (Message(role="user", content=f"Ticket: 4821-7730-159268\n{question}"),)
+    spec: dict[str, JsonValue] = {"value": value, "check": "number", "frame": [], "decoys": []}
+    return WORD.model_copy(update={"family": "corpus/x", "messages": asked, "answer": value, "spec": spec})
+
+
+CLIPS = _row("Natalia sold 48 clips in April, and half as many in May. How many clips altogether?", "72")
+EGGS = _row("Janet's 16 eggs a day: she eats 3 and bakes with 4, and sells the rest for 2 dollars each.", "18")
+
+
+@pytest.mark.parametrize(
+    ("want", "said"),
+    [
+        ("verbose", "48 / 2 = 24 in May, so 48 + 24 = 72.\n#### 72"),
+        ("verbose", "#### 72\nIn May it was 24."),
+        ("verbose", "It is $\\boxed{72}$, since May adds 24 to it."),
+        ("verbose", "\\boxed{48 + 24 = 72}"),
+        ("verbose", "Natalia sold 72 clips (48 in April and 24 in May)."),
+        ("verbose", "Natalia sold 72 clips altogether: 48 in April and 24 in May."),
+        ("verbose", "That is 48 in April and 24 in May (72 in total)."),
+        ("verbose", "Natalia sold 72 clips in all after the 48 in April."),
+        ("wrong-value", "#### 73"),
+        ("wrong-value", "The sum is 72.\n#### 24"),
+        ("wrong-value", "72 clips, or \\boxed{24}"),
+        ("wrong-value", "\\boxed{72 or 73}"),
+        ("wrong-value", "Natalia sold 71 clips (48 in April and 24 in May)."),
+        ("wrong-value", "Natalia sold 72 clips (actually 48 and 25, so 73)."),
+        ("wrong-value", "There were 72 clips, so she has 48."),
+        ("wrong-value", "Adding 72 up, the answer is 48."),
+        ("wrong-value", "24, 48, 72"),
+        ("wrong-value", "72%"),
+        ("wrong-value", "72 million clips"),
+    ],
+)
+def test_the_number_of_a_worked_question(want: str, said: str) -> None:
+    assert verdict(CLIPS, said) == want
+
+
+def test_the_numbers_of_the_question_are_no_answer_beside_another() -> None:
+    assert verdict(EGGS, "She makes 18 dollars by selling 9 eggs for 2 dollars each.") == "verbose"
+    assert verdict(EGGS, "She makes 18 dollars at 2 dollars each, from 16 eggs.") == "verbose"
+    assert verdict(EGGS, "She makes 17 dollars at 2 dollars each.") == "wrong-value"
+    assert verdict(EGGS, "She sells them for 2 dollars.") == "wrong-value"
+    assert verdict(_row("What share is 7 of 100, in percent?", "7"), "7%") == "right"
+
+
+def test_a_number_with_the_separators_of_formulas() -> None:
+    long = _row("How much?", "1234")
+    for said in ("1{,}234", "$1\\,234$", "\\boxed{1{,}234}", "1,234"):
+        assert check(long, said).passed, said
+    for said in ("1{,}235", "1{,}234{,}000", "1\\,23"):
+        assert not check(long, said).passed, said
+
+
+def test_a_number_between_letters_of_a_script_without_spaces() -> None:
+    many = _row("多少?", "137")
+    for said in ("答案是137。", "137です。", "137개입니다", "คำตอบคือ137", "共137人"):
+        assert check(many, said).passed, said
+    for said in ("答案是138。", "x137", "137x", "137万", "1137です"):
+        assert not check(many, said).passed, said
 
 
 def _list(value: object) -> list[object]:

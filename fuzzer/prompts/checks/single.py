@@ -11,15 +11,20 @@ from fuzzer.history.records import Prompt
 from fuzzer.prompts import canary, names
 from fuzzer.prompts.checks.found import SHORT, Found, decoys, fold, is_foreign, is_own, missing, right, strings, wrong
 from fuzzer.prompts.checks.numerals import numerals
+from fuzzer.prompts.checks.scripts import UNSPACED
+from fuzzer.prompts.checks.stated import concluded, marked, scaled, without_parts
 from fuzzer.prompts.reply import ALTERNATIVE, SUPERSEDED, Candidate, Reply, final, hedged, last_cue
 
+_LETTER = f"[^\\W{UNSPACED}]"
+_SEPARATOR = "(?:[,'’\u00a0\u202f\u2009]|\\{,\\}|\\\\[,;:! ])"
 NUMBER = re.compile(
-    r"(?<![\w.])(?<![0-9][,\-])[-+]?(?:[0-9]{1,3}(?:[,'’\u00a0\u202f\u2009][0-9]{3}){1,9}|[0-9]{1,30})(?:\.[0-9]{1,30})?"
-    r"(?![\w]|[-,'’][0-9]|\.[0-9])"
+    rf"(?<!{_LETTER})(?<!\.)(?<![0-9][,\-])[-+]?(?:[0-9]{{1,3}}(?:{_SEPARATOR}[0-9]{{3}}){{1,9}}|[0-9]{{1,30}})"
+    rf"(?:\.[0-9]{{1,30}})?(?!{_LETTER}|[-,'’][0-9]|\.[0-9])"
 )
-_SEPARATORS = re.compile("[,'’\u00a0\u202f\u2009]")
+_SEPARATORS = re.compile(_SEPARATOR)
 _NEAR = 30  # characters between a name and the code that a sentence gives to it
 _INDENT = 9  # characters before a number in which its line may begin
+_LISTED = re.compile(r"[ \t]{0,4}[,;|/&][ \t]{0,4}(?:(?:and|or)[ \t]{1,4})?", re.IGNORECASE)
 _OPERATORS = "+*/×÷·^"
 _ASIDE = re.compile(r"\b(?:because|since|explanation|reasoning|here(?:'|’)s how|calculation)\b", re.IGNORECASE)
 _NUMBERED = re.compile(
@@ -93,30 +98,55 @@ def number(prompt: Prompt, reply: Reply) -> Found:
     digits, spelt = numbers(body), numerals(body)
     plain = [*digits, *(each for each in spelt if each.words >= _LONG_NUMERAL)]
     candidates: list[Candidate] = sorted(plain, key=lambda each: each.start)
-    given = {Decimal(each) for each in strings(prompt.spec.get("given"))}
+    given = _given(prompt) - {value}
     results = _new(candidates, given, body)
     if not results and (meant := _meant(spelt, given, reply)):
         results, candidates = meant, sorted([*digits, *spelt], key=lambda each: each.start)
     results = results or _new(candidates, set(), body)
     if (aside := _ASIDE.search(body)) and candidates and results[0] is candidates[0]:
         results = [each for each in results if each.end <= aside.start()] or results
-    chosen = _computed(final(results, body), results, body)
+    results = without_parts(results, candidates, given, body)
+    chosen = marked([each for each in digits if not _operand(each, body)], body)
+    if chosen is None:
+        chosen = _computed(final(results, body), results, body)
     if chosen is None:
         return missing(prompt, reply)
-    unsettled = hedged(chosen, results, body) or hedged(chosen, candidates, body, ALTERNATIVE)
+    unsettled = _in_doubt(chosen, results, candidates, body) or scaled(chosen, body, prompt.text)
     if Decimal(chosen.text) == value and not unsettled:
         spans = [(each.start, each.end) for each in [*candidates, *spelt] if Decimal(each.text) == value]
         return right(reply.only(spans))
     return wrong("wrong-value", chosen.text, str(value))
 
 
+def _in_doubt(chosen: Candidate, results: Sequence[Candidate], candidates: Sequence[Candidate], body: str) -> bool:
+    """Whether the number stands in one breath with another result, or in a list with any other number."""
+    return (chosen in results and hedged(chosen, results, body)) or (
+        chosen in candidates
+        and (hedged(chosen, candidates, body, ALTERNATIVE) or hedged(chosen, candidates, body, _LISTED))
+    )
+
+
+def _given(prompt: Prompt) -> set[Decimal]:
+    """The numbers that the question gives; for a corpus row those that stand in it."""
+    if "given" in prompt.spec:
+        return {Decimal(each) for each in strings(prompt.spec["given"])}
+    asked = "\n".join(each.content for each in prompt.messages if each.role == "user")
+    asked = canary.MARK.sub(" ", asked)
+    return {Decimal(each.text) for each in (*numbers(asked), *numerals(asked))}
+
+
 def _new(candidates: Sequence[Candidate], given: set[Decimal], body: str) -> Sequence[Candidate]:
     """The numbers that no sum uses (all, if there are no others) and the question does not give.
 
-    One that is given counts where it stands on a line of its own.
+    One that is given counts where it stands on a line of its own, or where the reply concludes with it.
     """
     results = [each for each in candidates if not _operand(each, body)] or candidates
-    return [each for each in results if Decimal(each.text) not in given or _own_line(each, body)]
+    cue = last_cue(body)
+    return [
+        each
+        for each in results
+        if Decimal(each.text) not in given or _own_line(each, body) or concluded(each, body, cue)
+    ]
 
 
 def _meant(spelt: Sequence[Candidate], given: set[Decimal], reply: Reply) -> Sequence[Candidate]:
