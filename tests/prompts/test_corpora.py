@@ -158,3 +158,22 @@ def test_an_exact_answer(tmp_path: Path, want: str, said: str) -> None:
     prompt = PromptPool(0, corpora=[write(tmp_path / "mine.jsonl", GOOD)]).prompt(0)
     grade = check(prompt, said)
     assert (grade.sub_kind or grade.value) == want
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "good"),
+    [
+        ("北極星丸", "北極星丸です。", True),
+        ("北極星丸", "答えは北極星丸です。", True),
+        ("북두칠성", "북두칠성입니다.", True),
+        ("ธารทอง", "คำตอบคือธารทอง", True),
+        ("北極星丸", "北極星です。", False),
+        ("東", "東京", False),
+        ("東", "東です。", True),
+        ("red", "redです", True),
+        ("red", "redder", False),
+    ],
+)
+def test_an_exact_answer_in_a_script_without_spaces(tmp_path: Path, answer: str, said: str, good: bool) -> None:
+    prompt = PromptPool(0, corpora=[write(tmp_path / "mine.jsonl", {**GOOD, "answer": answer})]).prompt(0)
+    assert check(prompt, said).passed == good

@@ -13,6 +13,7 @@ from fuzzer.prompts.checks.found import Found, decoys, fold, foreign, is_own, mi
 from fuzzer.prompts.checks.objects import Object, objects
 from fuzzer.prompts.checks.phrases import alone, followed, last_line
 from fuzzer.prompts.checks.runs import Run, extended
+from fuzzer.prompts.checks.scripts import glued
 from fuzzer.prompts.reply import Candidate, Reply, denied, last_cue
 
 _SPACED = re.compile(r"[^\S\n]{1,8}")
@@ -74,7 +75,8 @@ def _occurrences(value: str, body: str) -> Iterator[tuple[int, int]]:
 
 
 def _whole(start: int, end: int, body: str) -> bool:
-    return not body[max(0, start - 1) : start].isalnum() and not body[end : end + 1].isalnum()
+    value = body[start:end]
+    return not glued(body[max(0, start - 1) : start], value) and not glued(body[end : end + 1], value)
 
 
 def _spaced(body: str) -> str:
