@@ -104,6 +104,12 @@ def _changed(template: str) -> str:
         ("dropped-constraint", "{now}\n{ticket}"),
         ("dropped-constraint", "{first}\n{now}\n1234-5678-901234"),
         ("dropped-constraint", "{first}\n{now}\n1{ticket}"),
+        ("dropped-constraint", "{ticket}\n{now}\n{first}"),
+        ("dropped-constraint", "{first}\n{ticket}\n{now}"),
+        ("dropped-constraint", "Session tag: {first}\nTicket: {ticket}\nCode word: {now}"),
+        ("dropped-constraint", "{now}\n{first}\n{ticket}"),
+        ("verbose", "The ticket is {ticket} and the tag {first}.\n\n{first}\n{now}\n{ticket}"),
+        ("verbose", "{first}\n{now}\n{ticket}\n\nI gave the ticket {ticket} after the tag {first}."),
     ],
 )
 def test_a_changed_code_word_and_its_marks(want: str, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from fuzzer.history.records import Prompt, ToolCall
@@ -14,6 +15,7 @@ from fuzzer.prompts.reply import Reply, last_cue
 
 Extract = Callable[[Prompt, Reply], Found]
 
+_LABEL = re.compile(r"(?:session tag|case number|ticket|[0-9]{1,2}[.)])", re.IGNORECASE)
 _TELLING = ("wrong-last-message", "another-question")  # these say more than that the reply never ended
 
 
@@ -74,15 +76,15 @@ def _beside_echoes(prompt: Prompt, reply: Reply, extract: Extract) -> Found:
     spans = echoes(prompt, _core(prompt), reply.text)
     if not spans or "instructions" in prompt.spec:  # IFEval's count words, or ask for the question again
         return _framed(prompt, reply, extract(prompt, reply))
-    beside = reply.without(spans)
+    beside = read = reply.without(spans)
     found = extract(prompt, beside)
     if not found.good and not beside.calls:
         tried = tries(beside.body) or resembles(_core(prompt), beside.body)
         if not tried and asks_for_its_own_words(prompt, _core(prompt)):
-            found = extract(prompt, reply)
+            found, read = extract(prompt, reply), reply
         elif beside.only([]):
             found = Found("none", "no-answer", "only repeats the question")
-    return _framed(prompt, beside, right(alone=False) if found.good else found)
+    return _framed(prompt, beside, right(alone=False) if found.good else found, read)
 
 
 def _core(prompt: Prompt) -> str:
@@ -91,11 +93,38 @@ def _core(prompt: Prompt) -> str:
     return "\n".join(line for line in prompt.answer.split("\n") if line not in marks)
 
 
-def _framed(prompt: Prompt, reply: Reply, found: Found) -> Found:
-    """A right answer without the marks that the prompt asked for has dropped a constraint."""
+def _framed(prompt: Prompt, reply: Reply, found: Found, read: Reply | None = None) -> Found:
+    """A right answer without the marks that the prompt asked for, or not between them, has dropped a constraint.
+
+    ``read`` is where the answer was found, if that is more than ``reply``.
+    """
     if not found.good:
         return found
     left_out = [mark for mark in strings(prompt.spec.get("frame")) if not canary.occurs(mark, reply.bare)]
     if left_out:
         return Found("wrong", "dropped-constraint", f"right, but without {', '.join(left_out)}")
+    if not _in_order(prompt, (read or reply).bare):
+        return Found("wrong", "dropped-constraint", "right, but not between its marks in the order that was asked for")
     return found
+
+
+def _in_order(prompt: Prompt, bare: str) -> bool:
+    """Whether something stands somewhere between the first mark and the ticket after it; no marks are in order."""
+    frame = strings(prompt.spec.get("frame"))
+    if len(frame) != 2:
+        return True
+    first, ticket = (mark.casefold() for mark in frame)
+    opened: int | None = None
+    for match in canary.MARK.finditer(bare):
+        if match[0].casefold() == first:
+            opened = match.end()
+        elif match[0].casefold() == ticket and opened is not None:
+            if _says(bare[opened : match.start()]):
+                return True
+            opened = None
+    return False
+
+
+def _says(between: str) -> bool:
+    """Whether there is more between two marks than the label of the second."""
+    return any(map(str.isalnum, _LABEL.sub("", between)))
