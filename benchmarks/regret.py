@@ -21,7 +21,7 @@ import anyio
 
 from fuzzer.history.records import Done, Exchange, Prompt, Received, Sent
 from fuzzer.oracles.divergence import Divergence, band_of, first_divergence, severity
-from fuzzer.oracles.regret import Regrets, regret_band, regrets
+from fuzzer.oracles.regret import Regrets, regrets
 from fuzzer.plan import Endpoint
 from fuzzer.prompts import PromptPool
 from fuzzer.sim.config import SimConfig
@@ -57,7 +57,8 @@ class Table:
     def material(self, cases: Sequence[Case], way: str, lm_head: str) -> int:
         """How many cases one way of triage calls material."""
         if way == "regret":
-            band = regret_band([*self.own, *(case.regrets for case in self.floor)], lm_head)
+            own = [output.worst for output in self.own if output.not_best]
+            band = band_of([*own, *(max(case.regrets.worst, case.divergence.gap or 0) for case in self.floor)], lm_head)
             return sum(case.regrets.triage(band) == "material" for case in cases)
         band = band_of([gap for case in self.floor if (gap := _gap(case.divergence, way)) is not None], lm_head)
         return sum(

@@ -17,8 +17,8 @@ class RegretSummary(_Model):
     Of ``outputs``, ``parted`` leave the reference's and ``scored`` of those were scored by it from there on. ``tokens``
     were judged: those that the reference said itself have no regret, ``not_best`` have some. ``bins`` count regrets up
     to each of ``edges``, and above the last. ``own_*`` are the reference's own tokens, scored all the same: whole
-    outputs that part from nothing (``own_outputs``), shared beginnings, and its other passes. Regrets decide what is
-    material where ``used``; ``note`` says why not.
+    outputs that part from nothing (``own_outputs``), shared beginnings, and its other passes. The band comes from those
+    and from the gaps of the reference's passes. Regrets decide what is material where ``used``; ``note`` says why not.
     """
 
     used: bool = False

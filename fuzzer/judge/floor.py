@@ -14,9 +14,9 @@ from fuzzer.history.scores import Scored
 from fuzzer.judge.partings import Bands, Compared, Comparison, Passes, Told, compare, pairs
 from fuzzer.judge.strays import Strayed, strays
 from fuzzer.noise import NoiseFloor, RegretSummary
-from fuzzer.oracles.divergence import Divergence, benign_flips, calibrate
+from fuzzer.oracles.divergence import Divergence, band_of, benign_flips, calibrate
 from fuzzer.oracles.heads import DEFAULT_BANDS, head_class
-from fuzzer.oracles.regret import EDGES, Regrets, regret_band, regrets
+from fuzzer.oracles.regret import EDGES, Regrets, regrets
 
 DISTRUST = 0.05  # of the reference's own outputs: so many that scoring finds material, and it says nothing of others
 
@@ -74,13 +74,19 @@ class Floor:
 
     def bands(self, lm_head: str | None) -> Bands:
         """The near-tie bands of this run at this level (DESIGN, oracle 3), for gaps and for regrets."""
-        return Bands(calibrate(self.benign, lm_head), regret_band(self._benign_regrets(), lm_head))
+        passes = [value for pair in self.compared for one in pair.floor if (value := one.widest) is not None]
+        own = [known.worst for known in self._own_regrets() if known.not_best]
+        return Bands(calibrate(self.benign, lm_head), band_of([*passes, *own], lm_head))
+
+    def _own_regrets(self) -> list[Regrets]:
+        """Of tokens that the reference said itself: whole outputs, and beginnings that both sides share."""
+        shared = [one.own for pair in self.compared for one in (*pair.floor, *pair.candidate) if one.own is not None]
+        return [known for known in (*self.own, *shared) if known.tokens]
 
     def _benign_regrets(self) -> list[Regrets]:
-        """Of tokens that the reference said itself: whole outputs, beginnings that both sides share, other passes."""
-        shared = [one.own for pair in self.compared for one in (*pair.floor, *pair.candidate) if one.own is not None]
+        """The same, and those of the reference's other passes from where they leave its first."""
         passes = [one.after for pair in self.compared for one in pair.floor if one.after is not None]
-        return [known for known in (*self.own, *shared, *passes) if known.tokens]
+        return [*self._own_regrets(), *(known for known in passes if known.tokens)]
 
     def noise_floor(self, lm_head: str | None) -> NoiseFloor:
         """The divergence counts, triaged by the bands; p-values are the verdict's business."""

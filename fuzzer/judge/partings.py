@@ -71,6 +71,13 @@ class Comparison:
         """Whether the token at which it parts was scored."""
         return self.after is not None and self.after.tokens > 0
 
+    @property
+    def widest(self) -> float | None:
+        """The larger of the gap and the regret where it parts, of those that are known."""
+        gap = self.divergence.gap if self.divergence is not None else None
+        regret = self.after.worst if self.after is not None and self.after.tokens else None
+        return max((value for value in (gap, regret) if value is not None), default=None)
+
     def triage(self, bands: Bands, *, by_regret: bool) -> Triage | None:
         """Whether rounding explains where it parts, by regret or by the smaller gap; None where it does not part."""
         if self.divergence is None:

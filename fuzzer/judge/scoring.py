@@ -22,6 +22,10 @@ OWN_OUTPUTS = 4
 """Outputs of the reference in a block that part from nothing and are scored too."""
 
 
+LONGEST = 4096
+"""Tokens of a prompt: vLLM tells the log-probabilities of every one of them, wanted or not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """An output that is to be scored; ``start`` is its first token that the reference did not say itself."""
@@ -36,7 +40,7 @@ def questions(table: Mapping[str, tuple[Passes, Passes]], prompts: Mapping[str, 
     ``table`` has the reference's and the candidate's passes of the prompts that were kept, ``salt`` varies the choice
     among too many.
     """
-    names = [prompt for prompt in table if _free(prompts[prompt])]
+    names = [prompt for prompt, (reference, _) in table.items() if _free(prompts[prompt]) and _short(reference)]
     random.Random(f"{salt}/scoring").shuffle(names)
     asked: list[Question] = []
     parted = own = 0
@@ -57,6 +61,13 @@ def questions(table: Mapping[str, tuple[Passes, Passes]], prompts: Mapping[str, 
 def _free(prompt: Prompt) -> bool:
     """Whether the model's choice was free: a grammar rules tokens out, which scoring does not know of."""
     return prompt.wants.json_schema is None and not prompt.wants.tools
+
+
+def _short(reference: Passes) -> bool:
+    """Whether the prompt is no longer than what an engine can be asked to tell the log-probabilities of in passing."""
+    received = reference[0].received if 0 in reference else None
+    usage = received.usage if received is not None else None
+    return usage is None or (usage.prompt_tokens or 0) <= LONGEST
 
 
 def _parted(compared: Iterable[Pair]) -> list[Question]:

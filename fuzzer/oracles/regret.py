@@ -99,20 +99,6 @@ def histogram(values: Iterable[float]) -> tuple[int, ...]:
     return tuple(bins)
 
 
-def regret_band(own: Iterable[Regrets], lm_head: str | None) -> Band:
-    """The band from benign outputs: the reference's own, scored by itself, and its other passes.
-
-    An output counts with its worst token if that is not the best one; under 59 of those the defaults of the output head
-    stand.
-    """
-    return band_of([output.worst for output in own if output.not_best], lm_head)
-
-
-def material(outputs: Iterable[Regrets], band: Band) -> int:
-    """How many outputs hold a token that rounding cannot explain."""
-    return sum(output.triage(band) == "material" for output in outputs)
-
-
 def _finding(
     exchange: Exchange, pair: Exchange, divergence: Divergence, scores: Scores, found: Regrets, band: Band
 ) -> Finding:

@@ -87,11 +87,18 @@ def _regret(regret: RegretSummary) -> str:
     share = percent(regret.not_best / regret.tokens) if regret.tokens else "-"
     own = f"; of its own, scored all the same, {regret.own_not_best}/{regret.own_tokens}, worst {regret.own_worst:.2f}"
     return (
-        f"of the candidate's tokens {regret.not_best}/{regret.tokens} ({share}) are not the reference's best, worst "
-        f"regret {regret.worst:.2f} nats ({regret.scored}/{regret.parted} outputs that part were scored; near-tie to "
-        f"{regret.band_tie:.2f}, material over {regret.band_material:.2f}, {clean(regret.band_source, 60)})"
-        f"{own if regret.own_tokens else ''}"
+        f"of the candidate's tokens {regret.not_best}/{regret.tokens} ({share}) are not the reference's best"
+        f"{_severities(regret)}, worst regret {regret.worst:.2f} nats ({regret.scored}/{regret.parted} outputs that "
+        f"part were scored; near-tie to {regret.band_tie:.2f}, material over {regret.band_material:.2f}, "
+        f"{clean(regret.band_source, 60)}){own if regret.own_tokens else ''}"
     )
+
+
+def _severities(regret: RegretSummary) -> str:
+    """The histogram in words, empty bins left out."""
+    names = (*(f"to {edge:g}" for edge in regret.edges), f"over {regret.edges[-1]:g}" if regret.edges else "")
+    found = [f"{count:,} {name}" for name, count in list(zip(names, regret.bins, strict=False))[1:] if count]
+    return f" ({', '.join(found)} nats)" if found else ""
 
 
 def _gaps(floor: NoiseFloor) -> str:

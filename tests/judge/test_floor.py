@@ -92,6 +92,20 @@ def test_scores_that_contradict_the_references_own_words_decide_nothing() -> Non
     assert floor.candidate_material == 4  # by the smaller gap, as without any scores
 
 
+def test_the_band_of_regrets_comes_from_all_that_is_known_to_be_benign() -> None:
+    table = {f"p{n}": parting(f"p{n}") for n in range(40)} | {
+        f"q{n}": (passes(f"q{n}", "reference", SAME, OTHER), passes(f"q{n}", "candidate", SAME, SAME))
+        for n in range(20)
+    }
+    answers = [scored(candidate[0], 0.0, 0.2, 0.55, 0.0) for _, candidate in table.values()]
+    band = regret(told({name: table[name] for name in list(table)[:50]}, *answers[:40]))
+    assert (band.band_source, band.benign_flips) == ("default (bf16)", 50)
+    floor = told(table, *answers[:40], *(scored(table[f"q{n}"][0][1], 0, 0, 0.4, 0) for n in range(20)))
+    assert (regret(floor).band_source, regret(floor).benign_flips) == ("calibrated", 60)
+    assert regret(floor).band_tie == pytest.approx(3.0)  # the reference left itself where it was that sure
+    assert floor.b == 0
+
+
 def test_a_refusal_is_told_and_leaves_the_gaps() -> None:
     table = {"p": parting("p")}
     floor = told(table, refused(table["p"][1][0], "HTTP 404"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fuzzer.history.records import Prompt, Tool, Wants
+from fuzzer.history.records import Prompt, Tool, Usage, Wants
 from fuzzer.judge.partings import Passes
-from fuzzer.judge.scoring import OWN_OUTPUTS, SCORED_PROMPTS, Question, questions
+from fuzzer.judge.scoring import LONGEST, OWN_OUTPUTS, SCORED_PROMPTS, Question, questions
 from tests.judge.passes import passes
 from tests.oracles.factory import prompt
 
@@ -47,6 +47,19 @@ def test_where_a_grammar_may_rule_tokens_out_nothing_is_asked() -> None:
         "q": prompt("q").model_copy(update={"wants": Wants(tools=(tool,))}),
     }
     assert asked({"p": parted("p"), "q": parted("q")}, bound) == []
+
+
+def test_very_long_prompts_are_left_out() -> None:
+    def long(passes: Passes, tokens: int) -> Passes:
+        first = passes[0]
+        assert first.done is not None
+        received = first.done.received.model_copy(update={"usage": Usage(prompt_tokens=tokens)})
+        done = first.done.model_copy(update={"received": received})
+        return {**passes, 0: first.model_copy(update={"done": done})}
+
+    reference, candidate = parted("p")
+    assert len(asked({"p": (long(reference, LONGEST), candidate)})) == 1
+    assert asked({"p": (long(reference, LONGEST + 1), candidate)}) == []
 
 
 def test_unmatched_passes_are_not_asked_about() -> None:

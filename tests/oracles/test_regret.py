@@ -8,7 +8,7 @@ from fuzzer.history.records import Exchange, TokenLogprob
 from fuzzer.history.scores import Scores, TokenScore
 from fuzzer.oracles import divergence, regret
 from fuzzer.oracles.divergence import Band
-from fuzzer.oracles.regret import EDGES, before, histogram, material, regret_band, regrets, since
+from fuzzer.oracles.regret import EDGES, before, histogram, regrets, since
 from tests.oracles.factory import World, exchange, prompt
 
 BAND = Band(0.13, 0.5, 0, "test")
@@ -57,16 +57,6 @@ def test_the_histogram_has_a_bin_for_every_regret() -> None:
     bins = histogram([0.0, 0.0, 0.05, 0.1, 0.4, 0.7, 1.5, 3.0, 9.9, 42.0])
     assert bins == (2, 2, 1, 1, 1, 1, 1, 1)
     assert len(bins) == len(EDGES) + 1
-
-
-def test_the_band_comes_from_the_references_own_outputs() -> None:
-    flips = [regrets([score(-0.1 - 0.001 * n, rank=2)]) for n in range(1, 60)]
-    clean = [regrets([score(-0.1)])] * 500
-    band = regret_band([*clean, *flips], "bf16")
-    assert (band.source, band.flips) == ("calibrated", 59)
-    assert (band.tie, band.material) == pytest.approx((0.1, 0.15))
-    assert regret_band([*clean, *flips[:20]], "bf16").source == "default (bf16)"
-    assert material([*flips, regrets([score(-3.0)])], band) == 1
 
 
 def test_an_output_is_cut_where_it_leaves_the_references() -> None:
