@@ -9,6 +9,7 @@ from fuzzer.history.records import Prompt
 from fuzzer.prompts import names
 from fuzzer.prompts.checks.found import Found, decoys, fold, foreign, is_own, missing, right, strings, wrong
 from fuzzer.prompts.checks.numerals import numerals
+from fuzzer.prompts.checks.phrases import alone
 from fuzzer.prompts.checks.runs import Run, alternated, doubled, extended, final_run, runs
 from fuzzer.prompts.checks.single import codes, settled
 from fuzzer.prompts.reply import ALTERNATIVE, Candidate, Reply, final, hedged
@@ -22,6 +23,7 @@ _NUMBERING = re.compile(
     r"|(?<=[ \t])[0-9]{1,2}\)(?=[ \t])"
 )
 """The numbers of the items of a list: at the start of a line, in the first of two columns, or before a bracket."""
+_BELOW = 1000  # characters below a list in which a stranger's name is looked for
 
 
 def items(prompt: Prompt, reply: Reply) -> Found:
@@ -34,6 +36,8 @@ def items(prompt: Prompt, reply: Reply) -> Found:
     if run is None:
         return missing(prompt, reply)
     whole = run.whole
+    if stranger := _stranger_below(whole.end, prompt, reply.body):
+        return wrong("another-question", stranger, ", ".join(value))
     if run.texts == value and not extended(run, reply.body) and not _hedged(run, found, reply.body):
         return right(reply.only([(whole.start, whole.end)]))
     return wrong(_items_kind(run, value, prompt), whole.text, ", ".join(value))
@@ -47,6 +51,15 @@ def _items(value: list[str], body: str) -> list[Candidate]:
         if match.start() not in taken:
             spans.append(match.span())
     return [Candidate(fold(body[start:end]), start, end) for start, end in sorted(spans)]
+
+
+def _stranger_below(end: int, prompt: Prompt, body: str) -> str:
+    """A name on a line of its own below the list that is not the prompt's, or ""."""
+    for line in body[end : end + _BELOW].split("\n")[1:]:
+        for start, stop in names.spans(line):
+            if alone(start, stop, line) and not is_own(line[start:stop], prompt):
+                return line[start:stop]
+    return ""
 
 
 def _hedged(run: Run, found: list[Run], body: str) -> bool:

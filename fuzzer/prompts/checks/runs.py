@@ -34,6 +34,11 @@ _NEXT_LINE = re.compile(
     r"[^\w\n]{0,8}\n[^\S\n]{0,8}(?:[0-9]{1,2}[.)]|[-•+]|\|[^\w\n]{0,4}[0-9]{1,2}[^\w\n]{0,4}\|)[^\S\n]{1,4}([^\n,;|]{1,60})"
 )
 _BEFORE = re.compile(r"(?:^|[:.\n])[ \t]{0,4}([^:.,;\n]{1,60})[,;][ \t]{0,4}$")
+_AFTER_IS = re.compile(r"\b(?:is|are)[ \t]{1,4}([^:.,;\n]{1,40})[,;][ \t]{0,4}$")
+_LINE_BEFORE = re.compile(
+    r"(?:^|\n)[ \t]{0,8}(?:[0-9]{1,2}[.)]|[-•+])[ \t]{1,4}([^\n,;|:]{1,60})\n"
+    r"[^\w\n]{0,8}(?:[0-9]{1,2}[.)][ \t]{1,4})?[^\w\n]{0,8}\Z"
+)
 _OR_AFTER = re.compile(r"[^\w\n]{0,6}\b(?:or|alternatively)\b", re.IGNORECASE)
 _OR_BEFORE = re.compile(r"\bor[^\w\n]{1,6}\Z", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"[^\n]{0,40}\n[^\w\n]{0,40}\n")
@@ -191,6 +196,8 @@ def extended(run: Run, body: str) -> bool:
         _item(_AFTER.match(after), _addition)
         or _item(_NEXT_LINE.match(after), _addition)
         or _item(_BEFORE.search(before), _capitalised)
+        or _item(_AFTER_IS.search(before), _capitalised)
+        or _item(_LINE_BEFORE.search(before), _addition)
     )
 
 
