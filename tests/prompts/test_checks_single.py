@@ -67,6 +67,17 @@ def test_the_code_that_is_given_to_the_name_that_was_asked_about_counts() -> Non
     assert verdict(prompt, f"{owner} has {code}, so {other} has {stray}, and that is the answer: {code}") == "verbose"
 
 
+def test_a_code_that_is_given_to_another_name_is_wrong() -> None:
+    prompt = make("lookup", "easy", 1)
+    owner, code = str(prompt.spec["about"]), prompt.answer
+    other = next(item for item in prompt.items if item != owner)
+    stray = next(canary.text for canary in prompt.canaries if len(canary.text) == 9 and canary.text != code)
+    assert verdict(prompt, f"The code of {other} is {code}.") == "wrong-value"
+    assert verdict(prompt, f"The code of {owner} is {code}.") == "verbose"
+    assert verdict(prompt, f"The code of {owner} is {stray}.\n\n{code}") == "verbose"
+    assert verdict(prompt, f"The code of {owner} is {code}.\n\n{stray}") == "wrong-value"
+
+
 def test_a_miscopied_code_is_no_other_prompts() -> None:
     assert verdict(WORD, f"{CODE[5:]}-{CODE}") == "wrong-value"
     assert verdict(WORD, f"ZZZZ{CODE[4:]}") == "wrong-value"

@@ -23,6 +23,8 @@ NUMBER = re.compile(
 )
 _SEPARATORS = re.compile(_SEPARATOR)
 _NEAR = 30  # characters between a name and the code that a sentence gives to it
+_OWNER = 80  # characters before a code in which its sentence names its owner
+_CODE_OF = re.compile(r"\bcode (?:of|for) ([^\W\d_]+ [^\W\d_]+) is:?[ \t]{0,4}[\"'“]?\Z", re.IGNORECASE)
 _INDENT = 9  # characters before a number in which its line may begin
 _LISTED = re.compile(r"[ \t]{0,4}[,;|/&][ \t]{0,4}(?:(?:and|or)[ \t]{1,4})?", re.IGNORECASE)
 _OPERATORS = "+*/×÷·^"
@@ -41,6 +43,8 @@ def code(prompt: Prompt, reply: Reply) -> Found:
     chosen = settled(prompt, candidates, reply.body)
     if chosen is None:
         return missing(prompt, reply)
+    if chosen.text == value and _another_owners(chosen, prompt, reply.body):
+        return wrong("wrong-value", f"{value} as the code of another", value)
     if chosen.text == value and not _unsettled(chosen, candidates, prompt, reply.body):
         return right(reply.only([(each.start, each.end) for each in candidates if each.text == value]))
     return wrong(_code_kind(chosen.text, prompt), chosen.text, value)
@@ -54,10 +58,21 @@ def _unsettled(chosen: Candidate, candidates: Sequence[Candidate], prompt: Promp
     return hedged(chosen, others, body) or hedged(chosen, _coded(body), body, ALTERNATIVE)
 
 
+def _another_owners(chosen: Candidate, prompt: Prompt, body: str) -> bool:
+    """Whether the sentence gives the code to a name that was not asked about: "The code of OTHER is CODE"."""
+    about = fold(str(prompt.spec.get("about", "")))
+    before = body[max(0, chosen.start - _OWNER) : chosen.start]
+    match = _CODE_OF.search(before) if about else None
+    if match is None:
+        return False
+    found = names.spans(match[1])
+    return bool(found) and fold(match[1]) != about and found[0] == (0, len(match[1]))
+
+
 def settled(prompt: Prompt, candidates: Sequence[Candidate], body: str) -> Candidate | None:
     """The code that a reply settles on: where it names the one that was asked about, the code that it gives to that."""
     about = fold(str(prompt.spec.get("about", "")))
-    if about and len(candidates) > 1 and last_cue(body) is None:
+    if about and len(candidates) > 1 and last_cue(body) is None and not _last_alone(candidates[-1], body):
         found = [Candidate(fold(body[start:end]), start, end) for start, end in names.spans(body)]
         marked = sorted([*found, *candidates], key=lambda each: each.start)
         own = [
@@ -66,6 +81,12 @@ def settled(prompt: Prompt, candidates: Sequence[Candidate], body: str) -> Candi
         if own:
             return own[-1]
     return final(candidates, body, SUPERSEDED)
+
+
+def _last_alone(each: Candidate, body: str) -> bool:
+    """Whether a code stands alone on the last line of a reply."""
+    line = body[body.rfind("\n", 0, each.start) + 1 : each.start] + body[each.end :]
+    return "\n" in body[: each.start] and not any(map(str.isalnum, line))
 
 
 def _near(name: Candidate, code: Candidate) -> bool:
