@@ -244,7 +244,9 @@ def _requoted(said: str, _: Prompt, rng: random.Random) -> str:
     return rng.choice((repr(value), curly, bare_keys, bare_words, single, said[:-1] + ",}"))
 
 
-def _stringly(said: str, _: Prompt, rng: random.Random) -> str:
+def _stringly(said: str, prompt: Prompt, _: random.Random) -> str:
+    if prompt.level == "hard":  # that question asks for the types
+        return said
     value = json.loads(said)
     return json.dumps({key: str(part) if isinstance(part, int | float) else part for key, part in value.items()})
 

@@ -75,7 +75,9 @@ def changed(**parts: object) -> str:
         ("right", json.dumps(VALUE, separators=(",", ":"))),
         ("right", changed(size=float(SIZE))),
         ("verbose", f"Here is the JSON object:\n```json\n{json.dumps(VALUE, indent=4)}\n```"),
-        ("verbose", changed(size=str(SIZE))),
+        ("dropped-constraint", changed(size=str(SIZE))),
+        ("dropped-constraint", changed(open=str(VALUE["open"]).lower())),
+        ("wrong-value", changed(open=int(VALUE["open"]))),
         ("verbose", f"{changed(size=1)}\nCorrected:\n{LINE}"),
         ("wrong-value", f"{LINE}\nCorrected:\n{changed(size=1)}"),
         ("wrong-value", changed(size=SIZE + 1)),
@@ -104,6 +106,13 @@ def test_an_object_is_extracted_before_it_is_compared(want: str, said: str) -> N
 def test_an_earlier_turns_object_is_recognised_in_any_layout() -> None:
     prompt = make("keyed-json", "easy", 1)
     assert verdict(prompt, '```\n{"size":17,\n"name":"Blackboard Greenhouse"}\n```') == "wrong-last-message"
+
+
+def test_an_easy_object_may_have_its_number_in_quotes() -> None:
+    prompt = make("keyed-json", "easy", 1)
+    value = json.loads(prompt.answer)
+    assert verdict(prompt, json.dumps({**value, "size": str(value["size"])})) == "verbose"
+    assert verdict(prompt, json.dumps({**value, "size": str(value["size"] + 1)})) == "wrong-value"
 
 
 HOSTILE = (

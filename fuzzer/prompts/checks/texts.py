@@ -95,9 +95,12 @@ def json_object(prompt: Prompt, reply: Reply) -> Found:
     said = _settled(found, reply.text)
     if _doubled(said, found, reply.text):
         return wrong("wrong-value", "two objects", value)
-    if said.strict and said.value == value:
+    typed = _types(said.value) == _types(value)
+    if said.strict and said.value == value and typed:
         return right(Reply.of(f"{reply.text[: said.start]}\n{reply.text[said.end :]}").only([]))
     if _loosely(said.value) == _loosely(value):
+        if prompt.level == "hard" and not typed:  # the hard question asks for the types
+            return wrong("dropped-constraint", said.value, value)
         return right(alone=False)
     return wrong(_object_kind(said.value, value, prompt, reply), said.value, value)
 
@@ -127,6 +130,15 @@ def _loosely(value: Any) -> Any:
         return str(Decimal(shown).normalize()) if len(shown) <= 30 else shown
     except InvalidOperation:
         return shown
+
+
+def _types(value: Any) -> Any:
+    """What kinds of value stand where: true is no number, and a number in quotes is text."""
+    if isinstance(value, dict):
+        return {fold(str(key)): _types(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_types(part) for part in value]
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
 
 
 def _object_kind(said: dict[str, Any], value: dict[str, Any], prompt: Prompt, reply: Reply) -> str:
