@@ -177,3 +177,19 @@ def test_an_exact_answer(tmp_path: Path, want: str, said: str) -> None:
 def test_an_exact_answer_in_a_script_without_spaces(tmp_path: Path, answer: str, said: str, good: bool) -> None:
     prompt = PromptPool(0, corpora=[write(tmp_path / "mine.jsonl", {**GOOD, "answer": answer})]).prompt(0)
     assert check(prompt, said).passed == good
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "good"),
+    [
+        ("don't", "don’t", True),
+        ("don’t", "don't", True),
+        ("don't", "dont", False),
+        ("Paris", "Paris? No, Lyon.", False),
+        ("Paris", "Paris. Wait, no: Lyon.", False),
+        ("Paris", "Paris. No doubt.", True),
+    ],
+)
+def test_an_exact_answer_and_what_is_said_after_it(tmp_path: Path, answer: str, said: str, good: bool) -> None:
+    prompt = PromptPool(0, corpora=[write(tmp_path / "mine.jsonl", {**GOOD, "answer": answer})]).prompt(0)
+    assert check(prompt, said).passed == good

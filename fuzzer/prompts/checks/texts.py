@@ -18,6 +18,8 @@ from fuzzer.prompts.reply import Candidate, Reply, denied, last_cue
 
 _SPACED = re.compile(r"[^\S\n]{1,8}")
 _SEPARATOR = re.compile(r"[^\S\n]{0,8};[^\S\n]{0,8}")
+_APOSTROPHES = dict.fromkeys(map(ord, "‘’ʼ"), "'")
+_TAKEN_BACK = re.compile(r"[^\w\n]{0,6}\s{1,4}(?:(?:wait|no)[,:][ \t]{1,4}){1,3}\w", re.IGNORECASE)
 _RUNS_ON = re.compile(r"[ \t]{1,4}(?!Ticket|Session|Case)[A-Z0-9]|[ \t]{0,4}[|/]|[ \t]{1,4}or[ \t]")
 _HEDGED_BEFORE = re.compile(r"[^\W_][ \t]{0,4}[;|/][ \t]{0,4}$|\bor[ \t]{1,4}$", re.IGNORECASE)
 
@@ -34,12 +36,14 @@ def text(prompt: Prompt, reply: Reply) -> Found:
 
 def exact(prompt: Prompt, reply: Reply) -> Found:
     """The answer is one short phrase, in whatever case: on a line of its own, in the last line, or after "answer"."""
-    value, body = _spaced(str(prompt.spec["value"])), _spaced(reply.body)
+    value, body = (_spaced(each).translate(_APOSTROPHES) for each in (str(prompt.spec["value"]), reply.body))
     cue = last_cue(body)
     from_here = last_line(body) if cue is None else min(cue, last_line(body))
     found = (match.span() for match in re.finditer(re.escape(value), body, re.IGNORECASE))
     whole = [span for span in found if _whole(*span, body) and not denied(span[0], body)]
     spans = [span for span in whole if span[0] >= from_here or alone(*span, body)]
+    if spans and _TAKEN_BACK.match(body, spans[-1][1]):
+        return wrong("wrong-value", body[spans[-1][0] : spans[-1][1] + 40], value)
     if spans and alone(*spans[-1], body) and followed(spans[-1][1], body):
         return wrong("wrong-value", body[spans[-1][0] : spans[-1][1] + 40], value)
     return _text(value, body, spans, prompt, reply)
