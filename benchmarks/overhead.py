@@ -24,8 +24,8 @@ from fuzzer.prompts import PromptPool
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.process import SimServer
 from fuzzer.traffic.driver import Driver, Line, Prompts, StageSpec
-from fuzzer.traffic.memo import Memo
 from fuzzer.traffic.loops import closed_loop
+from fuzzer.traffic.memo import Memo
 from fuzzer.wire.client import Client
 from fuzzer.wire.dialects import dialect_for
 from fuzzer.wire.params import Params

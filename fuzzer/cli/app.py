@@ -208,7 +208,9 @@ def merge(
     raise typer.Exit(merge_and_report(directories, out, as_json=json))
 
 
-@app.command(epilog="Exit status: 0 not worse, 1 worse, 2 usage, 3 cannot tell.", short_help="Compare two runs of one plan.")
+@app.command(
+    epilog="Exit status: 0 not worse, 1 worse, 2 usage, 3 cannot tell.", short_help="Compare two runs of one plan."
+)
 def compare(
     old: Annotated[Path, typer.Argument(help="The run before, reports/RUN-ID.")],
     new: Annotated[Path, typer.Argument(help="The run after.")],

@@ -99,7 +99,8 @@ async def test_every_request_is_accounted_for(name: ScheduleName) -> None:
     assert len(exchanges) == 48
     assert all(exchange.done is not None for exchange in exchanges)
     assert {"ok", "connect", "disconnect", "overloaded", "bad-json"} <= set(outcomes.values())
-    assert nasty.most <= 4 + (name == "shared-prefix-cancel")  # a broken-off one may not have been noticed yet
+    # The server may not have noticed yet what was broken off: only the client knows how many it has in flight.
+    assert max(sent.in_flight for sent in b.sent) <= 4
     assert all(sent.concurrency == 4 for sent in b.sent)
 
 

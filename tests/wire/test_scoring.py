@@ -30,7 +30,7 @@ def scorer(url: str, engine: Engine, **more: Any) -> Scorer:
     return Scorer(endpoint, dialect_for(engine), params=PARAMS, timeout=30)
 
 
-async def ask(handler: Handler, engine: Engine, ids: list[int], **places: int) -> Scores:
+async def ask(handler: Handler, engine: Engine, ids: list[int], **places: Any) -> Scores:
     async with serving(handler) as url, scorer(url, engine) as asked:
         return await asked.score(ASKED, ids, **places)
 
