@@ -11,6 +11,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The real engine's tests run first and in one worker: they take longest, and must not share a core."""
     for item in items:
