@@ -22,7 +22,7 @@ def codes_in_order(prompt: Prompt, reply: Reply) -> Found:
     value, body = strings(prompt.spec["value"]), reply.body
     said = list(_like_codes(value, body))
     found = runs(said, body)
-    chosen = _one_by_one(value, said, body) or final_run(found, len(value), body)
+    chosen = one_by_one(value, said, body) or final_run(found, len(value), body)
     if chosen is None:
         return missing(prompt, reply)
     if chosen.texts == value and not _hedged(chosen, found, body):
@@ -45,8 +45,8 @@ def _like_codes(value: list[str], body: str) -> Iterator[Candidate]:
             yield Candidate(text.upper(), *match.span())
 
 
-def _one_by_one(value: list[str], said: Sequence[Candidate], body: str) -> Run | None:
-    """The codes after the last cue (or all) if they are the right ones in order, once or several times over."""
+def one_by_one(value: list[str], said: Sequence[Candidate], body: str) -> Run | None:
+    """What was said after the last cue (or at all), if it is right and in order, once or several times over."""
     cue = last_cue(body) or 0
     final = [each for each in said if each.start >= cue] or list(said)
     size = len(value)

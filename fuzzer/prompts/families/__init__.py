@@ -9,6 +9,7 @@ from fuzzer.prompts.families import (
     conversation,
     copying,
     data,
+    languages,
     lists,
     long,
     numbers,
@@ -20,8 +21,8 @@ from fuzzer.prompts.families import (
 from fuzzer.prompts.families.base import Family
 
 _MODULES = (
-    codes, data, lists, numbers, copying, constraints, transforms, long, code, structured, tools, conversation,
-    thinking,
+    codes, data, lists, numbers, copying, constraints, transforms, languages, long, code, structured, tools,
+    conversation, thinking,
 )  # fmt: skip
 
 FAMILIES: dict[str, Family] = {family.name: family for module in _MODULES for family in module.FAMILIES}

@@ -23,6 +23,7 @@ from fuzzer.sim.solver.sums import calculating, tale
 from fuzzer.sim.solver.talk import place_in_list
 from fuzzer.sim.solver.texts import json_object, repeating
 from fuzzer.sim.solver.thoughts import after_swaps, thinking
+from fuzzer.sim.solver.tongues import speaking
 from fuzzer.sim.solver.transforms import transforming
 from fuzzer.sim.solver.wording import mark, maybe
 from fuzzer.sim.solver.wordlists import series, told_order, word_list
@@ -31,9 +32,9 @@ from fuzzer.sim.wants import Wanted, read
 
 _SKILLS = (
     inventing, place_in_list, python_function, after_swaps, bracketed, word_play, copying, counted, avoiding,
-    told_by_system, transforming, found_in_text, going_on, ordering, sorting, reversing, table_row, json_object,
-    repeating, counting, story, total, code_of_owner, code_word, almanac, calculating, arranging, comparing, word_list,
-    series, told_order, records, tale, reading,
+    told_by_system, transforming, speaking, found_in_text, going_on, ordering, sorting, reversing, table_row,
+    json_object, repeating, counting, story, total, code_of_owner, code_word, almanac, calculating, arranging,
+    comparing, word_list, series, told_order, records, tale, reading,
 )  # fmt: skip
 
 
