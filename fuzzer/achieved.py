@@ -30,7 +30,7 @@ def not_reached(arm: ArmTally, cell: Cell, name: str) -> str:
 
 
 def _no_pressure(arm: ArmTally, name: str) -> str:
-    if arm.pool_usage is None or arm.pool_usage >= POOL_FULL:
+    if arm.pool_usage is None or arm.pool_usage >= POOL_FULL or arm.server.preemptions:
         return ""
     return (
         f"the {name}'s KV pool was never under pressure: no more than {arm.pool_usage:.0%} of it was in use "

@@ -90,6 +90,10 @@ def test_a_batch_that_never_filled_and_a_pool_that_was_not_pressed_say_nothing()
     assert "no more than 40%" in not_reached(told.candidate, told.cell, "candidate")
     told.candidate.add_stage(stage(pool_usage=0.97))
     assert not_reached(told.candidate, told.cell, "candidate") == ""
+    told = tally("pool-pressure")
+    before, after = (Counters(at_ns=0, preemptions=count) for count in (2, 5))
+    told.candidate.add_stage(stage(pool_usage=0.4, before=before, after=after))
+    assert not_reached(told.candidate, told.cell, "candidate") == ""
 
 
 def test_achieved_concurrency_is_a_histogram_on_both_sides_with_what_went_otherwise() -> None:
