@@ -153,14 +153,14 @@ FAULTS = {
     ),
     "preempt-loss": Fault(
         "a sequence that is preempted loses the tokens of the step that was in flight",
-        0.7,
+        1.0,
         symptom="CRASH",
         report="https://github.com/vllm-project/vllm/pull/49620",
         kinds=("wrong-answer",),
         plant=PreemptLoss,
         trigger="a preemption, when the KV pool is full",
         schedule="pool-pressure",
-        kv_blocks=192,
+        kv_blocks=512,
         minimum=2,
     ),
     "long-residue": Fault(

@@ -23,6 +23,7 @@ _BURST = 4  # sequences at once, from which a batch is a burst
 _LAZY = 3  # requests that join a batch others have left, from which it is steady load
 _TURNS = 2  # lone requests and bursts that have taken turns before a slot is kept
 _RESTORING = 5  # steps that it takes to restore a slot
+_ROW = 2  # drains that have gone before
 _DRAINED = 3  # sequences left, at which a drain gets stuck
 _NOBODYS = (
     "The harbour was rebuilt after the storm, and the lighthouse has stood there since.",
@@ -199,7 +200,7 @@ class CancelLeak(Plant):
 class StuckDrain(Plant):
     """A batch that drains without refills gets stuck at three or fewer until all clients have gone.
 
-    It takes two such drains in a row; ``/health`` stays green all the time.
+    It takes three such drains in a row; ``/health`` stays green all the time.
     """
 
     def __init__(self, name: str, engine: Engine) -> None:
@@ -225,9 +226,10 @@ class StuckDrain(Plant):
 
     def drafted(self, step: Step) -> None:
         """Whether this is the drain that gets stuck, by the server's seed and the number of drains so far."""
-        if self._stuck or not self._row or len(step.rows) > _DRAINED or self._peak < 2 * _DRAINED or not self._emptied:
+        drained = self._emptied and self._peak >= 2 * _DRAINED and len(step.rows) <= _DRAINED
+        if self._stuck or self._row < _ROW or not drained:
             return
-        self._row = 0
+        self._row -= 1
         self._drains += 1
         config = self.engine.config
         self._stuck = strikes_server(config.faults, self.name, config.seed, self._drains)
@@ -323,13 +325,13 @@ FAULTS = {
     ),
     "stuck-drain": Fault(
         "a batch that drains to three requests or fewer gets stuck until all clients have gone; /health stays green",
-        0.5,
+        0.7,
         symptom="HANG",
         report="https://github.com/vllm-project/vllm/issues/51593",
         kinds=("service/hang",),
         plant=StuckDrain,
-        trigger="the second batch of 6 or more in a row that drains without refills",
+        trigger="the third batch of 6 or more in a row that drains without refills",
         schedule="rounds",
-        minimum=12,
+        minimum=18,
     ),
 }
