@@ -1,4 +1,4 @@
-"""Every planted fault at its stated rate, under the traffic that it needs: exit status, kind of finding, donor."""
+"""Planted faults at their stated rates, under the traffic that they need: exit status, kind of finding, donor."""
 
 from __future__ import annotations
 
@@ -12,9 +12,15 @@ from fuzzer.sim.faults import FAULTS
 
 pytestmark = pytest.mark.anyio
 
+# Those whose detection is on record (reports/detection); the rest of the zoo joins when its table is measured.
+RECORDED = (
+    "acceptance-collapse", "collapse", "empty-200", "hang", "last-message-swap", "row-swap", "server-error", "spec-off",
+    "stale-answer", "token-noise", "truncate", "verify-drift",
+)  # fmt: skip
+
 
 @pytest.mark.parametrize("seed", [1001, 1002])
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", RECORDED)
 async def test_a_fault_is_found(tmp_path: Path, fault: str, seed: int) -> None:
     job = next(job for job in fault_jobs([fault], [seed]) if job.purpose == "find")
     async with Bench() as bench:
