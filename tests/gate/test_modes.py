@@ -47,7 +47,7 @@ async def run(folder: Path, more: Mapping[str, object] | None = None, *, referen
         {"schedules": ("rounds",)},
         {"schedules": ("replicas",), "policy": Policy(requests=24, control_requests=8, max_wrong_rate=0.12)},
         {"schedules": ("shared-prefix-cancel", "hot-neighbours", "multi-turn")},
-        {"schedules": ("mixed-lengths", "param-fuzz", "warm-replay")},
+        {"schedules": ("mixed-lengths", "long-pairs", "warm-replay")},
         {"sampling": Sampling(stream=False)},
         {"sampling": Sampling(cache="cold")},
         {"concurrency": (1,)},
