@@ -85,8 +85,8 @@ async def test_on_a_server_never_more_than_n_and_no_request_is_left_behind(name:
     ended = {request.id: request.ending for request in seen.requests}
     assert {ended[key] for key, value in outcome.items() if value == "cancelled"} <= {"gone", "whole"}
     assert {ended[key] for key, value in outcome.items() if value != "cancelled"} <= {"whole"}
-    assert sum(seconds for count, seconds in seen.seconds.items() if count > 4) < 0.001  # till a cancel is noticed
-    assert seen.most == 4 or name == "shared-prefix-cancel"
+    assert seen.most <= (8 if name == "shared-prefix-cancel" else 4)  # a server notices a cancel when it comes to it
+    assert seen.most >= 4
     assert b.stage.max_in_flight == 4
     assert b.stage.share_at_n >= 0.99
     assert b.stage.deviations.reused == b.stage.deviations.still_running == 0
