@@ -8,8 +8,9 @@ refuses costs two requests a block, and the run goes on without.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
+from fuzzer.events import StageStarted
 from fuzzer.history.records import Exchange
 from fuzzer.history.scores import Scored, Scores
 from fuzzer.traffic.stage import Line, Means
@@ -21,12 +22,15 @@ PATIENCE = 2  # failures that end the phase, as long as nothing was scored
 _ENDLESS = 1_000_000
 
 
-async def score(outputs: Iterable[tuple[Exchange, int]], line: Line, means: Means) -> None:
+async def score(outputs: Sequence[tuple[Exchange, int]], line: Line, means: Means) -> None:
     """Have these outputs scored from these places on, one at a time, and record the answers.
 
     What an earlier process of the run got is not asked for again. Raises nothing for what a server does.
     """
-    client, sampling = line.client, means.sampling
+    if not outputs:
+        return
+    client, sampling, first = line.client, means.sampling, outputs[0][0].sent
+    means.emit(StageStarted(first.cell, "reference", "scoring", first.block, len(outputs), 1))
     patience = PATIENCE if can_score(client.dialect.engine) else 1
     plain = Params(max_tokens=1)
     async with Scorer(client.endpoint, client.dialect, params=plain, timeout=sampling.timeout) as scorer:
