@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import ssl
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -26,8 +27,8 @@ from fuzzer.sim.process import SimServer
 
 TIMEOUT = 10.0  # seconds for one exchange
 HANG_TIMEOUT = 1.0  # where the fault is a hang, which need not be waited for longer
-CONTROL = 16  # requests one at a time: enough to know the acceptance length
-HEALTH_REQUESTS = 48  # judged answers where only the engine's counters tell
+CONTROL = 8  # requests one at a time
+HEALTH = (24, 48)  # those, and judged answers at N, where only the engine's counters tell
 PLAIN_REQUESTS = 96  # judged answers of a closed loop that must not find a fault
 KV_BLOCKS = 512  # a pool that twelve usual requests do not fill
 INTERRUPTED = 130
@@ -100,27 +101,33 @@ def _plan(job: Job, servers: list[SimServer]) -> Plan:
     if job.schedule == DEFAULT_GATE:
         return Plan.model_validate(given)
     fixed = PLAIN_REQUESTS if job.purpose == "plain" else None
+    control = CONTROL
     if fault is not None and fault.kinds == ("speculation-health",):
-        fixed = HEALTH_REQUESTS
+        control, fixed = HEALTH
     given |= {
         "families": fault.families if fault else (),
         "concurrency": (job.concurrency,),
         "schedules": (job.schedule,),
-        "policy": Policy(control_requests=CONTROL, requests=fixed),
+        "policy": Policy(control_requests=control, requests=fixed),
     }
     return Plan.model_validate(given)
 
 
+def _asking(server: SimServer) -> httpx.AsyncClient:
+    """A client that loads no certificates, which would cost more than what it asks."""
+    return httpx.AsyncClient(base_url=server.url, trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+
+
 async def _cpu(server: SimServer) -> float:
     """Processor seconds that a server has used since its process began."""
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False) as http:
+    async with _asking(server) as http:
         told = _CPU.search((await http.get("/metrics")).text)
     return float(told.group(1)) if told else 0.0
 
 
 async def _planted(server: SimServer) -> dict[str, str]:
     """The requests that the engine says it harmed, and the donor's, "" where there is none."""
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False) as http:
+    async with _asking(server) as http:
         return {harm["victim"]: harm["donor"] for harm in (await http.get("/sim/planted")).json()}
 
 

@@ -175,7 +175,7 @@ _MEANING = """`{command}`
 
 Every run is a gate over HTTP between two simulated servers, of which the candidate has one fault at the stated rate;
 each seed is another server, with other prompts. A run that is to find a fault has one schedule at one concurrency (8
-unless stated) and a control of 16 requests; it stops as the gate stops. *power*: runs with the exit status that the
+unless stated) and a control of 8 requests; it stops as the gate stops. *power*: runs with the exit status that the
 policy gives the fault (1, or 3 for speculation that is off). *kind*: runs with a finding of a kind that the fault must
 show. *donor*: of the runs with certain bleeds, those whose every one names the donor that the engine says. *first*: the
 candidate's requests, calibration included, up to the first right finding (median, most). *closed loop*: the same fault
