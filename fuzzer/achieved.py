@@ -24,9 +24,15 @@ def not_reached(arm: ArmTally, cell: Cell, name: str) -> str:
     if len(arm.running) >= FILLED_SAMPLES[shape.steady] and max(arm.running) < filled:
         return (
             f"the {name}'s batch never filled: no more than {max(arm.running):.0f} requests ran at once with "
-            f"{cell.concurrency} in flight ({len(arm.running)} samples); its batch limit is too small"
+            f"{cell.concurrency} in flight ({len(arm.running)} samples); {_why(arm)}"
         )
     return ""
+
+
+def _why(arm: ArmTally) -> str:
+    if arm.waiting:
+        return f"up to {arm.waiting:.0f} waited: its batch limit is too small"
+    return "none waited: this machine, or the way to the server, is too slow for requests so short"
 
 
 def _no_pressure(arm: ArmTally, name: str) -> str:

@@ -261,7 +261,8 @@ class Stage(Record):
 
     ``share_at_n`` is the share of the time (closed loop) or of the releases (barriers) with exactly the profile's
     number in flight, from 0 to 1. ``histogram`` maps an in-flight count to seconds spent at it. ``server_running``
-    holds the sampled numbers of running requests, ``pool_usage`` the largest share of the KV pool seen in use (0 to 1).
+    holds the sampled numbers of running requests, ``server_waiting`` the most that were seen waiting beside them,
+    ``pool_usage`` the largest share of the KV pool seen in use (0 to 1).
     """
 
     type: Literal["stage"] = "stage"
@@ -279,6 +280,7 @@ class Stage(Record):
     seconds: float
     histogram: dict[int, float] = Field(default_factory=dict)
     server_running: tuple[float, ...] = ()
+    server_waiting: float | None = None
     pool_usage: float | None = None
     deviations: Deviations = NO_DEVIATIONS
     before: Counters | None = None

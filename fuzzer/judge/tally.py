@@ -85,6 +85,7 @@ class ArmTally:
     least: int = 0
     most: int = 0
     running: array[float] = field(default_factory=lambda: array("d"))
+    waiting: float = 0.0
     histogram: Counter[int] = field(default_factory=Counter)
     pool_usage: float | None = None
     deviations: Counter[str] = field(default_factory=Counter)
@@ -128,6 +129,7 @@ class ArmTally:
         self.least = min(self.least or stage.min_in_flight, stage.min_in_flight)
         self.most = max(self.most, stage.max_in_flight)
         self.running.extend(stage.server_running)
+        self.waiting = max(self.waiting, stage.server_waiting or 0.0)
         self.histogram.update({count: round(seconds * 1e9) for count, seconds in stage.histogram.items()})
         if stage.pool_usage is not None:
             self.pool_usage = max(self.pool_usage or 0.0, stage.pool_usage)

@@ -77,6 +77,7 @@ class _StageRun:
         self.means = means
         self.ledger = Ledger(spec, line, means)
         self.running: list[float] = []
+        self.waiting: float | None = None
         self.usage: float | None = None
         self.current: ReleaseRun | None = None
 
@@ -107,6 +108,7 @@ class _StageRun:
                 continue
             if counters.running is not None and full and self._full():
                 self.running.append(counters.running)
+                self.waiting = max(self.waiting or 0.0, counters.waiting or 0.0)
             if counters.pool_usage is not None and self.line.traits.kv_tokens is not None:
                 self.usage = max(self.usage or 0.0, counters.pool_usage)
 
@@ -141,6 +143,7 @@ class _StageRun:
             seconds=seconds,
             histogram={count: ns / 1e9 for count, ns in sorted(ledger.histogram.items())},
             server_running=tuple(self.running),
+            server_waiting=self.waiting,
             pool_usage=self.usage,
             deviations=ledger.deviations(),
             before=before,

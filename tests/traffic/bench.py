@@ -37,11 +37,10 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class Traffic:
-    """What the server saw: seconds at each number in flight, the largest number, its engine's steps, every request."""
+    """What the server saw: seconds at each number in flight, the largest number, and every request."""
 
     seconds: dict[int, float]
     most: int
-    steps: list[tuple[int, int]]
     requests: list[Seen]
 
 
@@ -106,8 +105,7 @@ class Bench:
         async with httpx.AsyncClient(trust_env=False) as client:
             told = (await client.get(f"{self.url}/sim/traffic")).json()
         seconds = {int(count): value for count, value in told["seconds"].items()}
-        steps = [(at, count) for at, count in told["steps"]]
-        return Traffic(seconds, told["most"], steps, [Seen(*row) for row in told["requests"]])
+        return Traffic(seconds, told["most"], [Seen(*row) for row in told["requests"]])
 
     @property
     def sent(self) -> list[Sent]:
