@@ -21,7 +21,7 @@ import anyio
 
 from fuzzer.history.records import Done, Exchange, Prompt, Received, Sent
 from fuzzer.oracles.divergence import Divergence, band_of, first_divergence, severity
-from fuzzer.oracles.regret import Regrets, regrets
+from fuzzer.oracles.regret import CLEARANCE, Regrets, regrets
 from fuzzer.plan import Endpoint
 from fuzzer.prompts import PromptPool
 from fuzzer.sim.config import SimConfig
@@ -58,7 +58,8 @@ class Table:
         """How many cases one way of triage calls material."""
         if way == "regret":
             own = [output.worst for output in self.own if output.not_best]
-            band = band_of([*own, *(max(case.regrets.worst, case.divergence.gap or 0) for case in self.floor)], lm_head)
+            floor = [max(case.regrets.worst, case.divergence.gap or 0) for case in self.floor]
+            band = band_of([*own, *floor], lm_head, CLEARANCE)
             return sum(case.regrets.triage(band) == "material" for case in cases)
         band = band_of([gap for case in self.floor if (gap := _gap(case.divergence, way)) is not None], lm_head)
         return sum(

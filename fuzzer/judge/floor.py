@@ -16,7 +16,7 @@ from fuzzer.judge.strays import Strayed, strays
 from fuzzer.noise import NoiseFloor, RegretSummary
 from fuzzer.oracles.divergence import Divergence, band_of, benign_flips, calibrate
 from fuzzer.oracles.heads import DEFAULT_BANDS, head_class
-from fuzzer.oracles.regret import EDGES, Regrets, regrets
+from fuzzer.oracles.regret import CLEARANCE, EDGES, Regrets, regrets
 
 DISTRUST = 0.05  # of the reference's own outputs: so many that scoring finds material, and it says nothing of others
 
@@ -76,7 +76,7 @@ class Floor:
         """The near-tie bands of this run at this level (DESIGN, oracle 3), for gaps and for regrets."""
         passes = [value for pair in self.compared for one in pair.floor if (value := one.widest) is not None]
         own = [known.worst for known in self._own_regrets() if known.not_best]
-        return Bands(calibrate(self.benign, lm_head), band_of([*passes, *own], lm_head))
+        return Bands(calibrate(self.benign, lm_head), band_of([*passes, *own], lm_head, CLEARANCE))
 
     def _own_regrets(self) -> list[Regrets]:
         """Of tokens that the reference said itself: whole outputs, and beginnings that both sides share."""

@@ -27,6 +27,7 @@ Triage = Literal[Severity, "untriaged"]
 
 MIN_FLIPS = 59  # the largest of 59 is above the 95th percentile with 95 % confidence
 MIN_BAND = 0.1  # nats
+MIN_MATERIAL = 0.5  # nats: four steps of a bf16 logit between 16 and 32, the least that any head's defaults call so
 CLEARANCE = 1.5  # times the widest benign one: a healthy candidate verifies more rows than its reference runs
 ALONE = 2  # the pass index of the calibration pass that runs one at a time
 _SHOWN = 60  # characters of text after the divergence
@@ -160,15 +161,15 @@ def calibrate(benign: Sequence[Divergence], lm_head: str | None) -> Band:
     return band_of([flip.gap for flip in benign if flip.gap is not None], lm_head)
 
 
-def band_of(gaps: Sequence[float], lm_head: str | None) -> Band:
+def band_of(gaps: Sequence[float], lm_head: str | None, clearance: float = CLEARANCE) -> Band:
     """The band: the largest benign gap or regret, at least 0.1, or the output head's defaults under 59 of them.
 
-    What lies less than half as much again above it is grey: batches of more rows are noisier, and the largest of a few
-    dozen may have been a small one.
+    What lies up to ``clearance`` times as high, or under 0.5, is grey: batches of more rows are noisier, and the
+    largest of a few dozen may have been a small one.
     """
     if len(gaps) >= MIN_FLIPS:
         widest = max(MIN_BAND, *gaps)
-        return Band(widest, CLEARANCE * widest, len(gaps), "calibrated")
+        return Band(widest, max(MIN_MATERIAL, clearance * widest), len(gaps), "calibrated")
     name = head_class(lm_head)
     tie, material = DEFAULT_BANDS[name]
     return Band(tie, material, len(gaps), f"default ({name})")

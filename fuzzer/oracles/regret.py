@@ -21,6 +21,8 @@ from fuzzer.oracles.divergence import Band, Divergence, Severity, band_of, first
 EDGES = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Upper edges of the histogram's bins, nats: exactly 0, up to 0.1, ..., and one more bin above the last."""
 
+CLEARANCE = 2.0  # times the widest benign one: scoring is a prefill, which adds noise of its own
+
 
 @dataclass(frozen=True, slots=True)
 class Regrets:

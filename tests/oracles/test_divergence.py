@@ -188,7 +188,9 @@ def test_from_59_benign_flips_on_the_largest_is_the_band_but_never_under_a_tenth
     wide, least = calibrate([flip(0.02)] * 58 + [flip(0.9)], "fp32"), calibrate([flip(0.0)] * 59, None)
     assert [(band.flips, band.source) for band in (wide, least)] == [(59, "calibrated")] * 2
     assert (wide.tie, least.tie) == (0.9, 0.1)
-    assert (wide.material, least.material) == pytest.approx((1.35, 0.15))  # half as much again is still grey
+    assert (wide.material, least.material) == pytest.approx(
+        (1.35, 0.5)
+    )  # half as much again is still grey, and half a nat
     unknown = Divergence("token", 0, Side("a"), Side("b"))
     assert calibrate([flip(0.0)] * 58 + [unknown], "fp8").source == "default (fp8)"
 

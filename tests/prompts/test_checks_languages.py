@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from functools import cache
 
@@ -133,6 +134,7 @@ FOREIGN = next(
         ("right", f"{A}\n{B}\n{C}\n{NAME}"),
         ("right", f"1. {A}\n2. {B}\n3. {C}\n4. {NAME}"),
         ("right", f'["{A}", "{B}", "{C}", "{NAME}"]'),
+        ("right", json.dumps([A, B, C, NAME])),
         ("verbose", f"The words are {A}, {B} and {C}, and the name is {NAME}."),
         ("verbose", f"{_list(THREE.spec['meanings'])[0]}: {A}, then: {B}, {C}, {NAME}"),
         ("wrong-value", f"{B}, {A}, {C}, {NAME}"),

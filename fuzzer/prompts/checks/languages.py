@@ -17,6 +17,7 @@ from fuzzer.prompts.lexicon import LANGUAGES
 from fuzzer.prompts.reply import Candidate, Reply, final, hedged
 
 _MARKS = re.compile("[\u0300-\u036f\u0610-\u061a\u0640\u064b-\u065f\u0670\u093c]")  # accents, vowel points, nuktas
+_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")  # as JSON has them
 _SAME = str.maketrans({"ى": "ي", "ة": "ه", "ँ": "ं", "ς": "σ"})
 _LETTER = r"[^\W_]|[\u0900-\u0903\u093a-\u094f]"  # in Devanagari, vowels are marks
 _NAMED = re.compile(rf"\b(?:{'|'.join(LANGUAGES)}|English|Italian|Portuguese)\b[^.\n]{{0,30}}$", re.IGNORECASE)
@@ -40,7 +41,8 @@ def in_language(prompt: Prompt, reply: Reply) -> Found:
     has dropped a constraint.
     """
     language, meanings = str(prompt.spec["language"]), strings(prompt.spec["meanings"])
-    body = plain(reply.body)
+    told = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), reply.body)
+    body = plain(told)
     said = _said(body, language)
     if strange := foreign(prompt, reply):
         return wrong("another-question", strange, prompt.answer)
@@ -51,7 +53,7 @@ def in_language(prompt: Prompt, reply: Reply) -> Found:
     if not found.good:
         earlier = earlier_answer(prompt, reply)
         return wrong("wrong-last-message", earlier, prompt.answer) if earlier else found
-    return right(alone=found.value == "right" and _accented(reply, language, meanings))
+    return right(alone=found.value == "right" and _accented(told, language, meanings))
 
 
 def plain(text: str) -> str:
@@ -103,9 +105,9 @@ def _alone(body: str, words: Sequence[Candidate]) -> Found:
     return right(Reply(text=body, bare=body, body=body).only([(each.start, each.end) for each in words]))
 
 
-def _accented(reply: Reply, language: str, meanings: list[str]) -> bool:
+def _accented(told: str, language: str, meanings: list[str]) -> bool:
     """Whether every word stands in the reply with its accents."""
-    body, words = _composed(reply.body), LANGUAGES[language].words
+    body, words = _composed(told), LANGUAGES[language].words
     return all(any(_composed(each) in body for each in words[meaning]) for meaning in meanings)
 
 

@@ -22,6 +22,7 @@ _CONVERSATIONS = 64  # finished turns whose slots are kept for the next one
 _BURST = 4  # sequences at once, from which a batch is a burst
 _LAZY = 3  # requests that join a batch others have left, from which it is steady load
 _TURNS = 2  # lone requests and bursts that have taken turns before a slot is kept
+_LONES = 2  # lone requests in a row between two bursts: one of a burst may be over before the others come
 _RESTORING = 5  # steps that it takes to restore a slot
 _ROW = 2  # drains that have gone before
 _DRAINED = 3  # sequences left, at which a drain gets stuck
@@ -84,16 +85,16 @@ class StaleAnswer(Plant):
 class StaleSlot(Plant):
     """Where lone requests and bursts take turns, a lone one's slot is kept for the next; a burst overwrites it unsaid.
 
-    Any other order drops what is kept: bursts in a row, lone requests in a row, and steady load, where requests keep
-    joining a batch that others have left. To restore a slot takes some steps; if another request joins meanwhile, it
-    is cleared after all.
+    Anything else drops what is kept: bursts of another size, many lone requests in a row, and steady load, where
+    requests keep joining a batch that others have left. To restore a slot takes some steps; if another request joins
+    meanwhile, it is cleared after all.
     """
 
     def __init__(self, name: str, engine: Engine) -> None:
         super().__init__(name, engine)
-        self._peak = self._refills = self._restored = 0
-        self._emptied = self._lone = False
-        self._turns = 0
+        self._peak = self._size = self._refills = self._restored = 0
+        self._turns = self._burst = self._lones = 0
+        self._emptied = False
         self._last: Request | None = None
         self._stale: Request | None = None
 
@@ -104,21 +105,24 @@ class StaleSlot(Plant):
         running = len(self.engine.scheduler.running)
         if running <= len(sequences):
             self._take_turns()
-            self._stale = self._last if self._turns >= _TURNS and not self._lone else None
-            self._peak = self._refills = self._restored = 0
+            self._stale = self._last if self._turns >= _TURNS and not self._lones else None
+            self._peak = self._size = self._refills = self._restored = 0
             self._emptied = False
         elif self._emptied:
             self._refills += len(sequences)
+        self._size += len(sequences)
         self._peak = max(self._peak, running)
 
     def _take_turns(self) -> None:
-        """Count how often a lone request and a burst have followed each other, until now."""
-        lone, burst = self._peak == 1, self._peak >= _BURST and self._refills < _LAZY
-        if not burst and not (lone and not self._lone):
-            self._turns = 0
-        elif burst:
-            self._turns = self._turns + 1 if self._lone else 0
-        self._lone = lone
+        """Count how often a lone request and a burst of one size have followed each other, until now."""
+        if self._peak == 1:
+            self._lones += 1
+            return
+        turn = 0 < self._lones <= _LONES and abs(self._size - self._burst) <= 1
+        burst = self._peak >= _BURST and self._refills < _LAZY
+        self._turns = self._turns + 1 if burst and turn else 0
+        self._burst = self._size if burst else 0
+        self._lones = 0
 
     def freezes(self) -> bool:
         """Restore the slot of a lone request; it goes on with what was in there."""
@@ -284,7 +288,7 @@ FAULTS = {
         report="https://github.com/tenstorrent/tt-metal/issues/56680",
         kinds=("bleed",),
         plant=StaleSlot,
-        trigger="a lone request after a burst of 4 or more that drained, where such have taken turns before",
+        trigger="a lone request after a burst of 4 or more, where lone ones and bursts of this size take turns",
         schedule="burst-solo",
         minimum=2 * (_BURST + 1) + 1,
         donors=frozenset({"stale", "ambiguous"}),
