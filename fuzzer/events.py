@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fuzzer.finding import Finding
+from fuzzer.history.records import Arm, Stage
 from fuzzer.plan import Plan
 from fuzzer.summary import CellStatus, Preflight, Summary
 
@@ -41,12 +42,37 @@ class StageStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class ExchangeSent:
+    """One request is about to leave; an `ExchangeDone` follows unless the run is broken off."""
+
+    arm: Arm
+    phase: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExchangeDone:
     """One exchange has ended."""
 
     arm: str
     phase: str
     outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSeen:
+    """What a server says of its load: requests running and waiting, share of its KV pool in use (None: not told)."""
+
+    arm: Arm
+    running: float | None
+    waiting: float | None
+    pool_usage: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StageDone:
+    """A drive phase is over: what concurrency it achieved, and the engine's counters around it."""
+
+    stage: Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,5 +109,17 @@ class RunFinished:
     summary: Summary
 
 
-Event = RunStarted | PreflightDone | StageStarted | ExchangeDone | FindingSeen | BlockJudged | CellDecided | RunFinished
+Event = (
+    RunStarted
+    | PreflightDone
+    | StageStarted
+    | ExchangeSent
+    | ExchangeDone
+    | LoadSeen
+    | StageDone
+    | FindingSeen
+    | BlockJudged
+    | CellDecided
+    | RunFinished
+)
 Listener = Callable[[Event], None]

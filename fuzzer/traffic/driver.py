@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import anyio
 
-from fuzzer.events import Event, StageStarted
+from fuzzer.events import Event, LoadSeen, StageDone, StageStarted
 from fuzzer.history.records import AnyRecord, Counters, Exchange, Recalled, Stage
 from fuzzer.history.schedule import Scheduled
 from fuzzer.plan import Sampling
@@ -95,7 +95,9 @@ class _StageRun:
             tasks.cancel_scope.cancel()
         seconds = (now_ns() - started) / 1e9
         after = await self._settled()
-        self.means.record(self._stage(seconds, before, after))
+        stage = self._stage(seconds, before, after)
+        self.means.record(stage)
+        self.means.emit(StageDone(stage))
         return self.ledger.judged
 
     async def _sample(self) -> None:
@@ -106,6 +108,7 @@ class _StageRun:
             counters = await self.line.client.counters()
             if counters is None:
                 continue
+            self.means.emit(LoadSeen(self.spec.arm, counters.running, counters.waiting, counters.pool_usage))
             if counters.running is not None and full and self._full():
                 self.running.append(counters.running)
                 self.waiting = max(self.waiting or 0.0, counters.waiting or 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from fuzzer.events import ExchangeDone
+from fuzzer.events import ExchangeDone, ExchangeSent
 from fuzzer.history.records import Done, Exchange, Message, Phase, Prompt, Received, Sent
 from fuzzer.history.schedule import Deviations, Send, padding
 from fuzzer.traffic.gauge import Flight, Gauge
@@ -136,6 +136,7 @@ class Ledger:
             after=job.after,
         )
         self.means.record(sent)
+        self.means.emit(ExchangeSent(sent.arm, sent.phase))
         self._exchanges[job.key] = Exchange(sent=sent, done=None)
 
     def done(self, job: Job, flight: Flight, received: Received, pace: Pace) -> None:
