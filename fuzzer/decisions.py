@@ -24,6 +24,7 @@ SHARED_SERVICE_SHARE = 0.05
 DRAFTING_SHARE = 0.25  # of the control's draft tokens per output token: under it drafting is off at N
 DRAFTING_LEAST = 0.01  # draft tokens per output token, where there is no control to compare with
 UNITS = {"request": "answers", "round": "rounds", "prompt": "prompts"}
+VACUOUS: tuple[ReasonCode, ...] = ("no-speculation", "concurrency-not-reached", "restarted", "changed", "rate-limited")
 LEAK = "still-running"  # of the service faults, the one that is certain by itself
 BREAKING_KINDS = ("bleed", "corruption", "self-consistency")
 
@@ -74,7 +75,7 @@ def breaking(judge: Judge, candidate: str, waived: frozenset[str] = frozenset())
 def settled(judge: Judge, cell: Cell, waived: frozenset[str]) -> bool:
     """Whether a cell may stop at this block boundary."""
     tally, plan = judge.cells[cell.key], judge.plan
-    if tally.n >= cap(plan, cell):
+    if tally.n >= cap(plan, cell) or tally.upset:
         return True
     if cell.role == "control" or not plan.policy.sequential:
         return False
@@ -192,7 +193,7 @@ def _status(decision: CellDecision) -> CellStatus:
     if decision.fails:
         decision.opens = [reason for reason in decision.opens if reason.code not in ("bound-open", "too-few-judged")]
         return "fail"
-    if any(reason.code in ("no-speculation", "concurrency-not-reached", "restarted") for reason in decision.opens):
+    if any(reason.code in VACUOUS for reason in decision.opens):
         return "vacuous"
     return "open" if decision.opens else "pass"
 
@@ -346,9 +347,20 @@ def _vacuity(judge: Judge, cell: Cell, decision: CellDecision) -> None:
     for name, arm in zip(("candidate", "reference"), arms, strict=False):
         if arm.restarted:
             opens.append(("restarted", f"the {name}'s counters went backwards: its server was restarted in mid-run"))
+        if arm.changed:
+            opens.append(("changed", f"the {name} is no longer the server that it was: its {arm.changed}"))
+        if arm.limited:
+            opens.append(("rate-limited", _limited(arm, name)))
         opens.append(("concurrency-not-reached", not_reached(arm, cell, name)))
     opens.extend(_reference_unfit(tally))
     decision.opens.extend(Reason(code=code, cell=cell.key, message=text) for code, text in opens if text)
+
+
+def _limited(arm: ArmTally, name: str) -> str:
+    return (
+        f"the {name} refused {arm.limited} requests by number (HTTP 429), and none of them was sent again: raise the "
+        "limit, go round the gateway that sets it, or lower --concurrency"
+    )
 
 
 def _not_drafting(judge: Judge, cell: Cell) -> str:

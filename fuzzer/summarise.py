@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from fuzzer.decisions import CellDecision, breaking, decide, sprt, wanted
+from fuzzer.decisions import VACUOUS, CellDecision, breaking, decide, sprt, wanted
 from fuzzer.judge import Judge
 from fuzzer.judge.calibration import Calibration, calibration_key
 from fuzzer.judge.groups import Group
@@ -77,7 +77,7 @@ def summarise(manifest: Manifest, judge: Judge) -> Summary:
             f"{reason.cell}: {reason.message}"
             for decision in decisions.values()
             for reason in decision.opens
-            if reason.code in ("no-speculation", "concurrency-not-reached", "restarted", "too-few-judged")
+            if reason.code in (*VACUOUS, "too-few-judged")
         ),
         exchanges=judge.exchanges,
         lost=judge.lost,

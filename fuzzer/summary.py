@@ -36,6 +36,8 @@ ReasonCode = Literal[
     "shared-service-failures",
     "budget",
     "restarted",
+    "changed",
+    "rate-limited",
     "unavailable",
     "interrupted",
 ]

@@ -262,7 +262,7 @@ class Stage(Record):
     ``share_at_n`` is the share of the time (closed loop) or of the releases (barriers) with exactly the profile's
     number in flight, from 0 to 1. ``histogram`` maps an in-flight count to seconds spent at it. ``server_running``
     holds the sampled numbers of running requests, ``server_waiting`` the most that were seen waiting beside them,
-    ``pool_usage`` the largest share of the KV pool seen in use (0 to 1).
+    ``pool_usage`` the largest share of the KV pool seen in use (0 to 1). ``version`` is the engine's, at the end.
     """
 
     type: Literal["stage"] = "stage"
@@ -283,6 +283,7 @@ class Stage(Record):
     server_waiting: float | None = None
     pool_usage: float | None = None
     deviations: Deviations = NO_DEVIATIONS
+    version: str | None = None
     before: Counters | None = None
     after: Counters | None = None
 

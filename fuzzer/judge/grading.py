@@ -2,7 +2,8 @@
 
 An answer is *unjudged* only where both sides could not be judged; a candidate alone that runs away, says nothing or
 refuses is wrong, and a candidate alone that fails in service is a failure of its own kind. A prompt without a known
-answer (a row of a traffic log) is never judged: it serves divergence, bleed and corruption.
+answer (a row of a traffic log) is never judged: it serves divergence, bleed and corruption. What a rate limit refuses
+(HTTP 429) is no failure of the engine's: it is in no rate, and its cell is inconclusive.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from fuzzer.history.records import Exchange
 from fuzzer.prompts.grade import Grade
 
 ASKED_OTHERWISE = "asked-otherwise"  # why an answer is not judged whose like the reference did not get right
+LIMITED = "rate-limited"  # why an answer is not judged that the server would not give by number (HTTP 429)
 NO_KEY = "no-answer-key"  # why an answer to an uncheckable prompt is not judged
+
+TOO_MANY = 429
 
 State = Literal["right", "verbose", "wrong", "unjudged", "error", "lost"]
 
@@ -25,10 +29,10 @@ class Graded:
     """What became of one exchange, seen alone.
 
     ``none`` means that nothing could be extracted from the reply, ``unchecked`` that something was said to a prompt
-    whose answer nobody knows.
+    whose answer nobody knows, ``limited`` that a rate limit refused it.
     """
 
-    value: Literal["right", "verbose", "wrong", "none", "unchecked", "error", "lost"]
+    value: Literal["right", "verbose", "wrong", "none", "unchecked", "error", "lost", "limited"]
     sub_kind: str = ""
 
     @property
@@ -60,6 +64,8 @@ def grade_exchange(exchange: Exchange, grade: Callable[[Exchange], Grade | None]
     """The exchange seen alone; ``grade`` is the family's check, None where there is no usable reply."""
     if exchange.done is None:
         return Graded("lost")
+    if exchange.done.received.http_status == TOO_MANY:
+        return Graded("limited", LIMITED)
     if not exchange.ok:
         return Graded("error", exchange.done.received.outcome)
     result = grade(exchange)
@@ -81,8 +87,8 @@ def outcomes(
         return ours, theirs
     unjudged = Outcome("unjudged", ASKED_OTHERWISE)
     return (
-        ours if ours.state in ("error", "lost") else unjudged,
-        theirs if theirs is None or theirs.state in ("error", "lost") else unjudged,
+        ours if ours.state in ("error", "lost") or ours.sub_kind == LIMITED else unjudged,
+        theirs if theirs is None or theirs.state in ("error", "lost") or theirs.sub_kind == LIMITED else unjudged,
     )
 
 
@@ -93,13 +99,15 @@ def outcome(side: Graded, other: Graded | None, *, checkable: bool = True) -> Ou
     """
     if side.value == "lost":
         return Outcome("lost")
+    if side.value == "limited":
+        return Outcome("unjudged", LIMITED)
     if side.value == "error":
         shared = other is not None and other.value == "error"
         return Outcome("error", side.sub_kind, failed=checkable and not shared)
     if not checkable or side.value == "unchecked":
         return Outcome("unjudged", NO_KEY)
     if side.value == "none":
-        if other is not None and other.value in ("none", "error"):
+        if other is not None and other.value in ("none", "error", "limited"):
             return Outcome("unjudged", side.sub_kind)
         return Outcome("wrong", side.sub_kind, failed=True)
     if side.value == "wrong":

@@ -26,6 +26,7 @@ from fuzzer.history.records import (
 )
 from fuzzer.history.scores import Scored
 from fuzzer.judge.ability import Ability
+from fuzzer.judge.builds import Builds
 from fuzzer.judge.calibration import CALIBRATION, Calibration, both_sides, kept
 from fuzzer.judge.controls import Controls
 from fuzzer.judge.grading import grade_exchange
@@ -68,6 +69,7 @@ class Judge:
         self._closed: set[BlockKey] = set()
         self._counters: dict[tuple[Arm, str], Counters] = {}
         self._restarted: set[tuple[Arm, str]] = set()
+        self._builds = Builds()
         self._controls = Controls()
         self._stages: dict[BlockKey, dict[Arm, Stage]] = {}
         self._so_far: dict[str, Counter[str]] = {}
@@ -157,6 +159,7 @@ class Judge:
         self._open[key][done.key] = exchange
         self._overlap.add(exchange)
         self._measure(exchange)
+        self._builds.reply(exchange)
         self.last_ns = max(self.last_ns, done.received.end_ns)
 
     def _measure(self, exchange: Exchange) -> None:
@@ -178,6 +181,7 @@ class Judge:
             self._restarted.add(end)
         if stage.after is not None:
             self._counters[end] = stage.after
+        self._builds.stage(stage)
         if stage.phase == "measure":
             self._stages.setdefault((stage.cell, stage.block), {})[stage.arm] = stage
         tally = self.cells.get(stage.cell)
@@ -186,6 +190,7 @@ class Judge:
             arm.add_stage(stage)
             arm.restarted |= end in self._restarted
             self._restarted.discard(end)
+            arm.changed = arm.changed or self._builds.take_change(end)
 
     def scan_open(self) -> None:
         """Look for findings in the blocks that a killed or interrupted run left open; they are in no rate."""
@@ -226,6 +231,7 @@ class Judge:
                     measured.setdefault(exchange.sent.arm, []).append(exchange)
             tally = self.cells[block.cell]
             tally.prompts += len(block.judged_prompts)
+            tally.limit(batch)
             tally.add_block({arm: tuple(group) for arm, group in measured.items()}, context, self._control(tally.cell))
         elif block.cell.endswith(f"/{CALIBRATION}"):
             self.calibration(block.cell).add_block(batch, self._arm, block.judged_prompts, context, scored)

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Literal
 
 from fuzzer.history.records import Arm, Counters, Exchange, Stage
-from fuzzer.judge.grading import Outcome, grade_exchange, outcomes
+from fuzzer.judge.grading import LIMITED, TOO_MANY, Outcome, grade_exchange, outcomes
 from fuzzer.oracles.context import Context
 from fuzzer.oracles.divergence import first_divergence, matched
 from fuzzer.oracles.health import Acceptance, acceptance, restarted
@@ -69,7 +69,11 @@ def _plus(so_far: float | None, first: float | None, last: float | None) -> floa
 
 @dataclass(slots=True)
 class ArmTally:
-    """One arm of a cell."""
+    """One arm of a cell.
+
+    ``changed`` says what its server called itself otherwise than before, ``limited`` counts requests that it refused by
+    number (HTTP 429), neighbours and filler included.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
@@ -96,6 +100,8 @@ class ArmTally:
     generated: float = 0.0
     counted: bool = False
     restarted: bool = False
+    changed: str = ""
+    limited: int = 0
     crowded: bool = False
 
     def add(self, exchange: Exchange, result: Outcome) -> None:
@@ -260,6 +266,11 @@ class CellTally:
         self.candidate.crowded = self.reference.crowded = SHAPES[self.cell.schedule].crowded
 
     @property
+    def upset(self) -> bool:
+        """Whether a server was not the same all the time, or would not take the load: such a cell decides nothing."""
+        return any(arm.restarted or arm.changed or arm.limited for arm in (self.candidate, self.reference))
+
+    @property
     def k(self) -> int:
         """Failures that the bound counts: answers, or prompts where they come in copies."""
         return sum(self.groups.values()) if self.by_prompt else self.candidate.failures
@@ -334,12 +345,19 @@ class CellTally:
             found.candidate |= result.failed
             found.reference |= control[identity[0], 0]
 
+    def limit(self, batch: Sequence[Exchange]) -> None:
+        """Count what a rate limit has refused of all that a block sent."""
+        for exchange in batch:
+            if exchange.received is not None and exchange.received.http_status == TOO_MANY:
+                arm = self.candidate if exchange.sent.arm == "candidate" else self.reference
+                arm.limited += 1
+
     def _unit(self, exchange: Exchange) -> int | str:
         """What a pair is: an exchange, or all copies of a prompt, which fail together."""
         return exchange.sent.prompt if self.by_prompt else exchange.sent.index
 
     def _discordant(self, exchange: Exchange, result: Outcome, against: Outcome, units: dict[int | str, _Unit]) -> None:
-        if "lost" in (result.state, against.state):
+        if "lost" in (result.state, against.state) or LIMITED in (result.sub_kind, against.sub_kind):
             return
         found = units.setdefault(self._unit(exchange), _Unit())
         found.candidate |= result.failed

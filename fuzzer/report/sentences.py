@@ -55,6 +55,8 @@ _BECAUSE: Final[dict[ReasonCode, str]] = {
     "shared-service-failures": "candidate and reference both failed to answer",
     "budget": "the time budget ran out before the cells were decided",
     "restarted": "a server restarted in mid-run",
+    "changed": "a server was replaced in mid-run",
+    "rate-limited": "a server refused requests by number",
     "unavailable": "an endpoint cannot be reached or used",
     "interrupted": "stopped before the end; what was measured is kept",
 }

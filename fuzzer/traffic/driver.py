@@ -52,6 +52,7 @@ class Driver:
         if spec.key in memo.stages:
             keys = (f"{spec.key}/{index}" for index in spec.victims)
             return [memo.exchanges[key] for key in keys if key in memo.exchanges]
+        await line.client.patience.rest()
         self.means.emit(StageStarted(spec.cell, spec.arm, spec.phase, spec.block, len(spec.victims), spec.concurrency))
         if scheduled is None:
             journalled = Scheduled(key=spec.key, cell=spec.cell, block=spec.block, releases=spec.releases)
@@ -95,7 +96,8 @@ class _StageRun:
             tasks.cancel_scope.cancel()
         seconds = (now_ns() - started) / 1e9
         after = await self._settled()
-        stage = self._stage(seconds, before, after)
+        version = await self.line.client.version() if self.spec.phase == "measure" else None
+        stage = self._stage(seconds, before, after, version)
         self.means.record(stage)
         self.means.emit(StageDone(stage))
         return self.ledger.judged
@@ -129,7 +131,7 @@ class _StageRun:
             self.ledger.still_running = int(after.running)
         return after
 
-    def _stage(self, seconds: float, before: Counters | None, after: Counters | None) -> Stage:
+    def _stage(self, seconds: float, before: Counters | None, after: Counters | None, version: str | None) -> Stage:
         spec, ledger = self.spec, self.ledger
         return Stage(
             key=spec.key,
@@ -149,6 +151,7 @@ class _StageRun:
             server_waiting=self.waiting,
             pool_usage=self.usage,
             deviations=ledger.deviations(),
+            version=version,
             before=before,
             after=after,
         )

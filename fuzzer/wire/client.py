@@ -21,9 +21,11 @@ from fuzzer.wire.dialects import Dialect
 from fuzzer.wire.metrics import busy_slots, parse_counters
 from fuzzer.wire.pace import Pace, begin
 from fuzzer.wire.params import Params
+from fuzzer.wire.patience import Patience
 from fuzzer.wire.reply import Reply, error_message
 from fuzzer.wire.session import Body, answered, fetch, key_of, open_http
 from fuzzer.wire.sse import DONE, Event, Splitter
+from fuzzer.wire.text import label
 
 _CONNECT_SECONDS = 10.0
 _CONNECT_SHARE = 0.9
@@ -39,7 +41,8 @@ class Client:
     ``endpoint.model`` is the model that is asked for (none is sent if it is None). ``timeout`` bounds a whole exchange
     and ``read_timeout`` the wait for the next bytes (None: no bound of its own), in seconds; an exchange in which not
     even the head of a reply came is a "timeout-read" whichever of the two ran out. The attribute ``dialect`` may be
-    replaced between exchanges. Raises ``UsageError`` if the endpoint's API key is not in the environment.
+    replaced between exchanges; ``patience`` holds what the server asked for by Retry-After. Raises ``UsageError`` if
+    the endpoint's API key is not in the environment.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class Client:
         self.dialect = dialect
         self._timeout = timeout
         self._limits = limits
+        self.patience = Patience()
         self._secret = key_of(endpoint, role)
         connect = min(_CONNECT_SHARE * timeout, _CONNECT_SECONDS)
         self._http = open_http(endpoint, connect=connect, read=read_timeout, role=role)
@@ -135,7 +139,9 @@ class Client:
         if status < 400:
             where = response.headers.get("location", "")
             raise BadReplyError("refused", f"HTTP {status} to {quoted(where)}; redirects are not followed")
-        later = response.headers.get("retry-after")  # never heeded: a judged request is not sent again
+        later = response.headers.get("retry-after")  # no request is sent again, but the next stage waits
+        if later and status in (429, 503):
+            self.patience.ask(later)
         when = f" (Retry-After: {quoted(later)})" if later and status in (429, 503) else ""
         raise BadReplyError(_outcome_of(status), f"HTTP {status}{when}: {quoted(self._said(reply.head))}")
 
@@ -238,8 +244,19 @@ class Client:
             return busy_slots(slots, self._limits) if slots is not None else None
         return None
 
+    async def version(self) -> str | None:
+        """The engine's version now, where it has a page that tells; None otherwise."""
+        if self.dialect.version is None:
+            return None
+        path, field = self.dialect.version
+        told = await self._told(path)
+        return label(told.get(field)) if isinstance(told, dict) else None
+
     async def post(self, path: str, body: JsonValue) -> JsonValue:
         """What the engine answers to a small question beside the chat, or None if it does not within two seconds."""
+        return await self._told(path, body)
+
+    async def _told(self, path: str, body: JsonValue = None) -> JsonValue:
         with anyio.move_on_after(_COUNTERS_SECONDS):
             page = await self._page(path, body)
             if page is not None:

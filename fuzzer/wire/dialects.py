@@ -70,7 +70,8 @@ class Dialect:
     """How one engine is asked; ``dropped`` holds the parameters that this server refused.
 
     ``structured`` makes ``response_format`` from a JSON Schema; ``explains`` says whether such a request may ask for
-    log-probabilities. ``metrics`` is the path of the Prometheus page.
+    log-probabilities. ``metrics`` is the path of the Prometheus page, ``version`` a page that tells the version of the
+    engine, with the field that holds it.
     """
 
     engine: Engine
@@ -80,6 +81,7 @@ class Dialect:
     explains: Callable[[Params], bool] = _always
     counters: CounterNames = field(default_factory=CounterNames)
     metrics: str = "/metrics"
+    version: tuple[str, str] | None = None
     dropped: frozenset[str] = frozenset()
 
     def without(self, *names: str) -> Dialect:
@@ -198,6 +200,7 @@ VLLM = Dialect(
         prefix_hits="vllm:prefix_cache_hits_total",
         accepted_at="vllm:spec_decode_num_accepted_tokens_per_pos_total",
     ),
+    version=("/version", "version"),  # vllm/entrypoints/openai/api_server.py
 )
 
 # Fields and what disables each: llama.cpp tools/server/README.md, "POST /completion"; a GGUF can carry defaults.
@@ -226,6 +229,7 @@ LLAMACPP = Dialect(
         waiting="llamacpp:requests_deferred",
         accepted_at="llamacpp:spec_decode_num_accepted_tokens_per_pos_total",
     ),
+    version=("/props", "build_info"),
 )
 
 # Fields: sglang/srt/entrypoints/openai/protocol.py, ChatCompletionRequest (-1 is its own default for top_k); counters:
@@ -243,6 +247,7 @@ SGLANG = Dialect(
         prefix_queries="sglang:prompt_tokens_total",
         prefix_hits="sglang:cached_tokens_total",
     ),
+    version=("/get_server_info", "version"),  # sglang/srt/entrypoints/http_server.py
 )
 
 # Fields and their types: mlx_lm/server.py, APIHandler.do_POST and validate_model_parameters. 0 is its own default for
@@ -267,6 +272,7 @@ TRTLLM = Dialect(
         prefix_hits="trtllm_prompt_cached_tokens_total",
     ),
     metrics="/prometheus/metrics",
+    version=("/version", "version"),  # tensorrt_llm/serve/openai_server.py
 )
 
 # Fields: lmdeploy/serve/openai/protocol.py, ChatCompletionRequest (top_k is 40 there unless given); what they may be:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fuzzer.decisions import wanted
-from fuzzer.history.records import Draft, Prompt
+from fuzzer.decisions import settled, wanted
+from fuzzer.history.records import Draft, Prompt, Received
 from fuzzer.plan import Policy, Waiver
 from fuzzer.summary import Reason
-from tests.judge.story import Reply, Story, failed, only, plan, right, said
+from tests.judge.story import Reply, Says, Story, failed, only, plan, right, said
 
 FIXED = Policy(requests=60, max_wrong_rate=0.05)
 
@@ -295,3 +295,45 @@ def test_replicas_of_one_bad_prompt_are_one_failure() -> None:
     assert cell.paired is not None
     assert (cell.paired.b, cell.paired.c) == (1, 0)
     assert story.summary().verdict == "pass", story.summary().reasons
+
+
+def test_a_server_that_is_replaced_in_mid_run_ends_its_cell() -> None:
+    def labelled(**labels: str) -> Says:
+        return lambda prompt, _: said(prompt.answer, **labels)
+
+    for name, old, new in (("model", "m", "n"), ("fingerprint", "vllm-1-a", "vllm-1-b")):
+        story = full(candidate=labelled(**{name: old}))
+        assert story.summary().verdict == "pass"
+        story.measure(8, story.fresh(60), candidate=labelled(**{name: new}))
+        assert story.codes() == {"changed"}
+        assert settled(story.judge, story.cell(8), frozenset())
+        (reason,) = story.summary().reasons
+        assert f"was '{old}' and became '{new}'" in reason.message
+
+
+def test_a_restart_ends_its_cell() -> None:
+    story = Story(plan())
+    prompts = story.fresh(120)
+    story.measure(1, prompts[:60])
+    story.measure(8, prompts[:60])
+    assert not settled(story.judge, story.cell(8), frozenset())
+    story.forget_counters()
+    story.measure(8, prompts[60:])
+    assert settled(story.judge, story.cell(8), frozenset())
+    assert story.summary().cells[1].status == "vacuous"
+
+
+def test_what_a_rate_limit_refuses_is_nobodys_failure_and_ends_its_cell_undecided() -> None:
+    def limited(prompt: Prompt, _: int) -> Reply:
+        return Received(outcome="overloaded", http_status=429, end_ns=1)
+
+    for arm, more in (("candidate", {"too-few-judged"}), ("reference", set[str]())):
+        story = full(**{arm: only(range(30), limited)})
+        assert story.summary().verdict == "inconclusive"
+        assert story.codes() == {"rate-limited"} | more
+        cell = story.summary().cells[1]
+        assert (cell.rate.k, cell.status) == (0, "vacuous")
+        assert cell.service is not None
+        assert (cell.service.b, cell.service.c) == (0, 0)
+        assert settled(story.judge, story.cell(8), frozenset())
+    assert full(candidate=only(range(3), limited, only([5], special))).summary().verdict == "fail"

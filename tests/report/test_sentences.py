@@ -98,7 +98,8 @@ def test_a_waived_finding_is_never_the_headline() -> None:
 
 
 @pytest.mark.parametrize("code", ["bound-open", "no-speculation", "concurrency-not-reached", "too-few-judged",
-    "not-comparable", "truncated", "reference-faulty", "shared-service-failures", "budget", "restarted"])  # fmt: skip
+    "not-comparable", "truncated", "reference-faulty", "shared-service-failures", "budget", "restarted", "changed",
+    "rate-limited"])  # fmt: skip
 def test_inconclusive_says_why_in_words(code: ReasonCode) -> None:
     line = verdict_line(changed(factory.inconclusive(), reasons=(Reason(code=code, message="m"),)))
     assert line.startswith("INCONCLUSIVE: ")

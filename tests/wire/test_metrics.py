@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from fuzzer.plan import Endpoint
 from fuzzer.wire.bounds import Limits
-from fuzzer.wire.dialects import LLAMACPP, VLLM
+from fuzzer.wire.client import Client
+from fuzzer.wire.dialects import LLAMACPP, OPENAI, VLLM, Dialect
 from fuzzer.wire.metrics import busy_slots, parse_counters
+
+from .servers import http, routing, serving
 
 PAGE = b"""# HELP vllm:spec_decode_num_drafts_total Number of drafts.
 # TYPE vllm:spec_decode_num_drafts_total counter
@@ -69,3 +73,23 @@ def test_busy_slots_are_counted_if_they_are_slots() -> None:
     assert counters.running == 1
     assert busy_slots(b'{"error": 1}', Limits()) is None
     assert busy_slots(b"<html>", Limits()) is None
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("dialect", "path", "page"),
+    [(VLLM, "/version", b'{"version": "0.26.0"}'), (LLAMACPP, "/props", b'{"build_info": "0.26.0", "x": 1}')],
+    ids=["vllm", "llamacpp"],
+)
+async def test_the_version_is_asked_where_the_engine_tells_it(dialect: Dialect, path: str, page: bytes) -> None:
+    async with serving(routing({path: http(page)})) as url:
+        endpoint = Endpoint(name="c", url=url, model="M")
+        async with Client(endpoint, dialect, timeout=30) as client:
+            assert await client.version() == "0.26.0"
+        async with Client(endpoint, OPENAI, timeout=30) as client:
+            assert await client.version() is None
+    async with (
+        serving(routing({path: http(b'["0.26.0"]')})) as url,
+        Client(Endpoint(name="c", url=url), dialect, timeout=30) as client,
+    ):
+        assert await client.version() is None
