@@ -1,0 +1,196 @@
+"""The reference pages, made from the code they describe: ``python -m docs.generate`` writes them anew.
+
+They are kept in the repository, so that they can be read there and a change of them is seen; a test fails where one is
+stale. Nothing in them depends on the versions of other packages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import get_args
+
+from docs.commands import cli, configuration
+from docs.markdown import prose, table
+from docs.schema import summary
+from docs.words import CELL_STATUSES, CERTAINTIES, OTHER_EXITS, REASONS, VERDICTS
+from fuzzer.decisions import VACUOUS
+from fuzzer.finding import Certainty
+from fuzzer.oracles import ORACLES
+from fuzzer.plan import Engine
+from fuzzer.prompts import describe
+from fuzzer.report.sentences import FAILING
+from fuzzer.shapes import SHAPES
+from fuzzer.sim.faults import FAULTS
+from fuzzer.sim.gateway_faults import GATEWAY_FAULTS
+from fuzzer.summarise import EXIT
+from fuzzer.summary import CellStatus, ReasonCode, VerdictName
+from fuzzer.traffic.schedules import SCHEDULES
+from fuzzer.wire.dialects import dialect_for
+
+FOLDER = Path(__file__).parent / "reference"
+NOTE = "<!-- Made by `python -m docs.generate`; change the code that it tells of, not this page. -->"
+AT = 8  # the concurrency for which numbers that depend on it are given
+
+
+def families() -> Iterator[str]:
+    """All prompt families."""
+    yield from prose(
+        "# Prompt families",
+        "What a gate asks where nothing else is wanted, chosen with `--family NAME,...`. Every prompt has one right "
+        "answer, which rules find in a reply. Calibration goes on with the hardest level that the model passes "
+        "reliably. The shares are those of the default mix; a level of share 0 is asked only where its family is "
+        "named.",
+    )
+    yield from table(
+        ("family", "asks", "exposes", "levels, with their share"),
+        (
+            (
+                f"`{row.name}`",
+                row.summary,
+                row.exposes,
+                ", ".join(f"{level} {share:.1f} %" for level, share in row.shares.items()),
+            )
+            for row in describe()
+        ),
+    )
+
+
+def oracles() -> Iterator[str]:
+    """All oracles, and what their findings are called."""
+    yield from prose(
+        "# Oracles",
+        "What looks at the recorded exchanges, block by block. A finding has a kind (the oracle's name), a sub-kind, a "
+        "certainty and a key, `kind/sub-kind[/detail]@endpoint`, by which reports group it and waivers name it.",
+    )
+    yield from table(("oracle", "flags"), ((f"`{one.name}`", one.summary) for one in ORACLES.values()))
+    yield from prose("## Certainty")
+    yield from table(("certainty", "means"), ((f"`{name}`", CERTAINTIES[name]) for name in get_args(Certainty)))
+
+
+def schedules() -> Iterator[str]:
+    """All traffic schedules, with the numbers that counting goes by."""
+    yield from prose(
+        "# Traffic schedules",
+        "When requests are sent, and what is done to them: `--schedule NAME,...`, or `all`. N is the concurrency. A "
+        "gate without this option runs `closed-loop` and `burst-solo`. *Steady*: N are in flight all the time; "
+        "otherwise each release drains before the next one. *Sent*: requests for each judged one, filler apart. "
+        f"*Copies*: how often one prompt is judged in a block, at N = {AT}; its copies count once towards the bound.",
+    )
+    yield from table(
+        ("schedule", "traffic", "in flight", "sent", "copies"),
+        (
+            (
+                f"`{name}`",
+                schedule.summary,
+                "steady" if SHAPES[name].steady else "drains",
+                f"{SHAPES[name].load:g}",
+                str(SHAPES[name].copies(AT)),
+            )
+            for name, schedule in SCHEDULES.items()
+        ),
+    )
+
+
+def faults() -> Iterator[str]:
+    """All faults that can be planted."""
+    yield from prose(
+        "# Faults",
+        "What can be planted to see whether the gate finds it. The rate is the share of requests that are hit unless "
+        "`--rate` says otherwise.",
+        "## In the simulated engine",
+        "`specfuzz demo --fault NAME` gates a pair with it, `specfuzz serve-sim --fault NAME` serves it.",
+    )
+    yield from table(
+        ("fault", "rate", "what it does", "found under", "modelled on"),
+        (
+            (f"`{name}`", f"{fault.default_rate:.0%}", fault.summary, fault.traffic, _report(fault.report))
+            for name, fault in FAULTS.items()
+        ),
+    )
+    yield from prose(
+        "## Before a real engine",
+        "`specfuzz gateway --upstream URL --fault NAME` stands between specfuzz and your own engine.",
+    )
+    yield from table(
+        ("fault", "rate", "what it does"),
+        ((f"`{name}`", f"{fault.rate:.0%}", fault.summary) for name, fault in GATEWAY_FAULTS.items()),
+    )
+
+
+def _report(text: str) -> str:
+    return f"[report]({text})" if text.startswith("https://") and " " not in text else text
+
+
+def verdicts() -> Iterator[str]:
+    """Exit statuses, verdicts, reasons and what a cell can come to."""
+    yield from prose(
+        "# Exit statuses and verdicts",
+        "Of `gate`, `resume`, `judge`, `merge` and `demo --fault`; other commands say theirs in `--help`.",
+    )
+    rows = [
+        (status, f"`{verdict}`", VERDICTS[verdict]) for verdict in get_args(VerdictName) for status in (EXIT[verdict],)
+    ]
+    rows += [(status, "-", when) for status, when in OTHER_EXITS.items()]
+    yield from table(("exit", "verdict", "when"), ((str(status), *rest) for status, *rest in sorted(rows)))
+    yield from prose(
+        "## Reasons",
+        "`reasons[].code` in `summary.json`. A reason that fails wins over all others; the rest make a run "
+        "inconclusive, unless the table says otherwise.",
+    )
+    yield from table(
+        ("code", "fails?", "when"),
+        ((f"`{code}`", "yes" if code in FAILING else "no", REASONS.get(code, "")) for code in get_args(ReasonCode)),
+    )
+    yield from prose("## Cells", "`cells[].status` in `summary.json`.")
+    yield from table(("status", "means"), ((f"`{name}`", CELL_STATUSES[name]) for name in get_args(CellStatus)))
+    listed = ", ".join(f"`{code}`" for code in get_args(ReasonCode) if code in VACUOUS)
+    yield from prose(f"A cell is vacuous for one of: {listed}.")
+
+
+def counters() -> Iterator[str]:
+    """The Prometheus samples that are read from each engine."""
+    yield from prose(
+        "# Metrics read from engines",
+        "specfuzz reads these Prometheus samples before and after every stage, and the gauges while it runs. They show "
+        "that the candidate drafts, that its batch fills and that it did not restart. An engine without them can still "
+        "be gated; what it does not tell is then said to be unknown.",
+    )
+    for engine in get_args(Engine):
+        if engine in ("auto", "openai"):
+            continue
+        dialect = dialect_for(engine)
+        named = dialect.counters.mapping()
+        yield from prose(f"## {engine}", f"From `{dialect.metrics}`." if named else "None.")
+        if named:
+            yield from table(("sample", "read as"), ((f"`{name}`", f"`{field}`") for name, field in named.items()))
+
+
+PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
+    "cli.md": cli,
+    "configuration.md": configuration,
+    "verdicts.md": verdicts,
+    "summary.md": summary,
+    "families.md": families,
+    "oracles.md": oracles,
+    "schedules.md": schedules,
+    "faults.md": faults,
+    "counters.md": counters,
+}
+
+
+def text(name: str) -> str:
+    """A page as its file holds it; the note stands below the title, which the site takes from the first line."""
+    title, *rest = PAGES[name]()
+    return "\n".join((title, "", NOTE, *rest)).rstrip("\n") + "\n"
+
+
+def main() -> None:
+    """Write all pages."""
+    FOLDER.mkdir(exist_ok=True)
+    for name in PAGES:
+        (FOLDER / name).write_text(text(name), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
