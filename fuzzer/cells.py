@@ -18,10 +18,13 @@ from fuzzer.events import BlockJudged, Event
 from fuzzer.history.records import AnyRecord, Arm, Block
 from fuzzer.history.schedule import Release
 from fuzzer.judge import Judge
+from fuzzer.judge.calibration import calibration_key
+from fuzzer.judge.speeds import SPEED, speed_key
 from fuzzer.plan import Cell, Endpoint, Plan
-from fuzzer.shapes import SHAPES, block_size, prompts_in_block
+from fuzzer.shapes import SHAPES, SPEED_BLOCKS, block_size, prompts_in_block
 from fuzzer.summary import Reason
 from fuzzer.traffic.driver import Driver, Line, StageSpec
+from fuzzer.traffic.loops import closed_loop
 from fuzzer.traffic.schedules import releases
 from fuzzer.traffic.setting import Setting, Traits
 
@@ -56,6 +59,9 @@ class CandidateRun:
                 continue
             await self._cell(cell)
             self.ended(cell)
+        if self.plan.speed_temperature is not None:
+            for concurrency in sorted({1, *self.plan.concurrency}):
+                await self._sampled(concurrency, self.plan.speed_temperature)
 
     async def _cell(self, cell: Cell) -> None:
         if cell.role == "control" and not self.plan.references:
@@ -109,6 +115,28 @@ class CandidateRun:
             )
             await self.driver.drive(spec, self.lines[arm])
         self.record(Block(cell=cell.key, block=block, judged_prompts=tuple(prompts)))
+
+    async def _sampled(self, concurrency: int, temperature: float) -> None:
+        """Speed and acceptance at a temperature over 0, on prompts that are calibrated; nothing is judged by it."""
+        level = (concurrency if concurrency > 1 else self._first_gated()) if self.plan.references else 1
+        calibration = calibration_key(self.candidate.name, self.candidate.lm_head, level)
+        prompts = self.judge.calibration(calibration).ready[: block_size(concurrency, "closed-loop")]
+        key = speed_key(self.candidate.name, self.candidate.lm_head, concurrency)
+        for block in range(SPEED_BLOCKS) if prompts and not self.out_of_time() else ():
+            if self.judge.closed(key, block):
+                continue
+            for arm in self._order(block):
+                spec = StageSpec(
+                    cell=key,
+                    arm=arm,
+                    phase=SPEED,
+                    block=block,
+                    concurrency=concurrency,
+                    releases=(closed_loop(concurrency, prompts),),
+                    temperature=temperature,
+                )
+                await self.driver.drive(spec, self.lines[arm])
+            self.record(Block(cell=key, block=block, judged_prompts=()))
 
     def _schedule(self, cell: Cell, block: int, prompts: Sequence[str]) -> tuple[Release, ...]:
         """What both arms are sent in this block: as journalled, if an earlier process had begun it."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fuzzer.decisions import cap, wanted
 from fuzzer.plan import PROBE_COUNT, Cell, Plan
-from fuzzer.shapes import BLOCK_FLOOR, SHAPES, block_size
+from fuzzer.shapes import BLOCK_FLOOR, SHAPES, SPEED_BLOCKS, block_size
 from fuzzer.stats import requests_needed
 
 KEPT_SHARE = 0.8  # of the prompts tried, calibration usually keeps about so many
@@ -44,8 +44,14 @@ def estimate(plan: Plan, seconds_per_request: float | None = None) -> Estimate:
             seconds = seconds_per_request * (alone + batched / level + measured / cell.concurrency)
         cells[cell.key] = (alone + batched + measured, seconds)
     known = [seconds for _, seconds in cells.values() if seconds is not None]
+    levels = sorted({1, *plan.concurrency}) if plan.speed_temperature is not None else []
+    sampled = {level: SPEED_BLOCKS * block_size(level, "closed-loop") * arms * len(plan.candidates) for level in levels}
+    if seconds_per_request is not None:
+        known += [seconds_per_request * requests / level for level, requests in sampled.items()]
     return Estimate(
-        requests=sum(requests for requests, _ in cells.values()) + ends * (PROBE_COUNT + max(plan.concurrency)),
+        requests=sum(requests for requests, _ in cells.values())
+        + ends * (PROBE_COUNT + max(plan.concurrency))
+        + sum(sampled.values()),
         seconds=sum(known) if known else None,
         cells=cells,
     )

@@ -17,6 +17,7 @@ from fuzzer.plan import LADDER, Endpoint, Engine, Plan, Policy, Sampling, Schedu
 Options = Mapping[str, object]
 T = TypeVar("T")
 Name = TypeVar("Name", bound=str)
+V = TypeVar("V", int, float)
 
 LISTS = ("candidate", "reference", "lm_head", "corpus", "family", "schedule", "header")
 KEYS = {
@@ -48,6 +49,8 @@ KEYS = {
     "pad",
     "fuzz",
     "weave",
+    "p50_concurrency",
+    "speed_temperature",
 }
 HEADS = ("fp32", "bf16", "fp16", "fp8", "nvfp4", "w4a16")
 ALIASES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16"}
@@ -98,7 +101,7 @@ def build_plan(given: Options, config: Options | None = None) -> Plan:
             families=_names(options, "family"),
             corpora=tuple(_strings(options, "corpus")),
             weave=_flag(options, "weave", True),
-            pad=None if options.get("pad") is None else _integer(options, "pad", 2000),
+            pad=_maybe(options, "pad", _integer, 2000),
             fuzz=_integer(options, "fuzz", 0),
             seed=_integer(options, "seed", 0),
             sampling=_sampling(options),
@@ -107,6 +110,8 @@ def build_plan(given: Options, config: Options | None = None) -> Plan:
             redact_content=_flag(options, "redact_content", False),
             waivers=_waivers(options),
             wait_ready=_duration(options, "wait_ready") or 0.0,
+            p50_concurrency=_maybe(options, "p50_concurrency", _integer, 8),
+            speed_temperature=_maybe(options, "speed_temperature", _number, 0.7),
         )
     except ValidationError as error:
         raise UsageError(explain(error)) from None
@@ -313,6 +318,10 @@ def _integer(options: Options, key: str, default: int) -> int:
 
 def _number(options: Options, key: str, default: float) -> float:
     return _convert(key, options.get(key, default), float, f"--{key.replace('_', '-')} {default:g}")
+
+
+def _maybe(options: Options, key: str, read: Callable[[Options, str, V], V], example: V) -> V | None:
+    return None if options.get(key) is None else read(options, key, example)
 
 
 def _share(options: Options, key: str, default: float) -> float:

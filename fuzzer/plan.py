@@ -139,8 +139,10 @@ class Plan(_Model):
 
     Two runs with equal plans send the same prompts in the same schedule, byte for byte. ``weave`` puts canaries into
     the rows of corpora, ``pad`` is the length in tokens of padded prompts (None: each form's own), ``fuzz`` the number
-    of prompts that Hypothesis draws. ``wait_ready`` is how long a server may take to load its model, in seconds; it
-    changes nothing of what is sent, and the digest leaves it out.
+    of prompts that Hypothesis draws. ``wait_ready`` is how long a server may take to load its model, in seconds, and
+    ``p50_concurrency`` the level that the user runs at most of the time; they change nothing of what is sent, and the
+    digest leaves them out. With a ``speed_temperature`` speed and acceptance are measured at it, too, in blocks of
+    their own that are judged by nobody.
     """
 
     candidates: tuple[Endpoint, ...] = Field(min_length=1)
@@ -159,6 +161,8 @@ class Plan(_Model):
     redact_content: bool = False
     waivers: tuple[Waiver, ...] = ()
     wait_ready: Annotated[float, Field(ge=0, le=86400)] = 0.0
+    p50_concurrency: Annotated[int, Field(ge=1, le=1024)] | None = None
+    speed_temperature: Annotated[float, Field(gt=0, le=2)] | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Plan:
@@ -171,6 +175,11 @@ class Plan(_Model):
             raise ValueError("a concurrency is given twice; write for example --concurrency 1,8")
         if len(set(self.schedules)) != len(self.schedules):
             raise ValueError("a schedule is given twice; write for example --schedule closed-loop,burst-solo")
+        if self.p50_concurrency is not None and self.p50_concurrency not in (1, *self.concurrency):
+            levels = ",".join(map(str, sorted({*self.concurrency, self.p50_concurrency})))
+            raise ValueError(
+                f"--p50-concurrency {self.p50_concurrency} is not measured; add it: --concurrency {levels}"
+            )
         if any(candidate.name == "reference" for candidate in self.candidates):
             raise ValueError("a candidate cannot be called 'reference'; name it otherwise: --candidate NAME=URL")
         for candidate in self.candidates:
@@ -218,4 +227,5 @@ class Plan(_Model):
     @property
     def digest(self) -> str:
         """A short hash of the plan, to tell unlike runs apart."""
-        return hashlib.sha256(self.model_dump_json(exclude={"wait_ready"}).encode()).hexdigest()[:16]
+        idle = {"wait_ready", "p50_concurrency"} | ({"speed_temperature"} if self.speed_temperature is None else set())
+        return hashlib.sha256(self.model_dump_json(exclude=idle).encode()).hexdigest()[:16]

@@ -29,13 +29,14 @@ from fuzzer.wire.identify import Identity, identify, wait_until_ready
 from fuzzer.wire.negotiate import negotiate
 from fuzzer.wire.pairing import render, template, weights
 from fuzzer.wire.params import Params
-from fuzzer.wire.watching import limited, narrow, standing_still
+from fuzzer.wire.watching import clock, limited, narrow, standing_still
 
 WARMUP_TOKENS = 32
 TRUNCATED_SHARE = 0.05
 TRUNCATED_LEAST = 2  # one cut probe of a dozen is no estimate of a share
 QUICK_SECONDS, QUICK_SAMPLES, SLOW_SECONDS = 0.02, 20, 0.25  # how often a server is asked while it warms up
 NEGOTIATION = 2_000_000  # the filler that asks which parameters an engine takes
+PASSING = {"memory_bytes", "clock_seconds"}  # of an endpoint: what may differ when a run goes on
 LAG_SECONDS = 2.0  # by which an engine's counters may lag behind its replies
 
 Probes = dict[tuple[Arm, str], list[Exchange]]
@@ -77,6 +78,11 @@ class End:
             speculation=identity.speculation,
             context_length=identity.context_length,
             slots=identity.slots,
+            kv_tokens=identity.kv_tokens,
+            kv_block=identity.kv_block,
+            memory_bytes=identity.memory_bytes,
+            memory_kind=identity.memory_kind,
+            clock_seconds=identity.clock_seconds,
             dropped_parameters=self.dropped,
         )
 
@@ -192,8 +198,9 @@ def changed_ends(before: Sequence[EndpointSummary], now: Sequence[EndpointSummar
     reasons = []
     for end in now:
         then = old.get((end.role, end.name))
-        if then is not None and then != end:
-            fields = [name for name in EndpointSummary.model_fields if getattr(then, name) != getattr(end, name)]
+        lasting = EndpointSummary.model_fields.keys() - PASSING
+        fields = sorted(name for name in lasting if then is not None and getattr(then, name) != getattr(end, name))
+        if fields:
             was = ", ".join(f"{name} was {getattr(then, name)} and is {getattr(end, name)}" for name in fields)
             text = f"{end.role} {end.name} is not what it was when the run began ({was}): start a new run"
             reasons.append(Reason(code="not-comparable", message=text))
@@ -259,6 +266,7 @@ class _Look:
         speculates = end.arm == "candidate" and end.identity.speculation is True
         checks = self.looked.checks
         checks.extend(standing_still(end.title, before, after, replies, speculates=speculates))
+        checks.extend(clock(end.title, end.identity.clock_seconds, replies))
         checks.extend(narrow(end.title, samples, max(self.plan.concurrency)))
         sent = [exchange.received for exchange in (*got, *warm) if exchange.received is not None]
         checks.extend(limited(end.title, sent, max(self.plan.concurrency)))

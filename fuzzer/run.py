@@ -34,6 +34,7 @@ from fuzzer.plan import Cell, Endpoint, Plan
 from fuzzer.preflight import End, Looked, changed_ends, compare_ends, notes, open_end, probe, reasons, report
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.recall import remembering
+from fuzzer.shapes import SPEED_BLOCKS
 from fuzzer.summarise import active_waivers, standing, summarise
 from fuzzer.summary import Reason, Summary
 from fuzzer.traffic.driver import Driver, Line, Prompts
@@ -231,7 +232,10 @@ class _Session:
     def _settled(self) -> bool:
         """Whether an earlier process has decided every cell."""
         waived = frozenset(waiver.key for waiver in active_waivers(self.manifest.plan))
-        return all(settled(self.judge, cell, waived) for cell in self.manifest.plan.cells())
+        cells = all(settled(self.judge, cell, waived) for cell in self.manifest.plan.cells())
+        return cells and all(
+            self.judge.closed(key, block) for key in self.judge.sampled for block in range(SPEED_BLOCKS)
+        )
 
     def _probed(self) -> bool:
         """Whether an earlier process has done the preflight."""

@@ -26,6 +26,7 @@ ScheduleName = Literal[
 ]
 
 BLOCK_FLOOR = 48  # judged answers per block: 7 blocks of 48 are the 331 that a clean cell needs, with 5 over
+SPEED_BLOCKS = 2  # of each level at a temperature over 0: one in each order of the arms
 
 
 def _once(_: int) -> int:

@@ -18,6 +18,7 @@ from fuzzer.summary import (
     AcceptanceSummary,
     Achieved,
     ArmCounts,
+    ArmSpeed,
     Bound,
     CellStatus,
     CellSummary,
@@ -30,6 +31,7 @@ from fuzzer.summary import (
     MainDivergence,
     Paired,
     Rate,
+    SampledSpeed,
     Speed,
     Summary,
     UsedWaiver,
@@ -37,6 +39,7 @@ from fuzzer.summary import (
 )
 from fuzzer.verdict import overall
 
+CONFIDENCE = 0.95  # of intervals for the eye
 EXIT = {"pass": 0, "fail": 1, "inconclusive": 3, "unavailable": 4, "interrupted": 130}
 
 
@@ -83,6 +86,8 @@ def summarise(manifest: Manifest, judge: Judge) -> Summary:
         lost=judge.lost,
         resumed=judge.resumed,
         redacted=plan.redact_content,
+        p50_concurrency=plan.p50_concurrency,
+        sampled=tuple(_sampled(plan, tally) for tally in judge.sampled.values() if tally.candidate.times.whole),
     )
 
 
@@ -216,14 +221,25 @@ def _acceptance(tally: CellTally) -> AcceptanceSummary:
 
 
 def _speed(tally: CellTally) -> Speed:
-    candidate, reference = tally.medians(tally.candidate), tally.medians(tally.reference)
-    return Speed(
-        candidate_seconds=candidate[0],
-        reference_seconds=reference[0],
-        candidate_first_token=candidate[1],
-        reference_first_token=reference[1],
-        candidate_tokens_per_second=candidate[2],
-        reference_tokens_per_second=reference[2],
+    candidate, reference = tally.candidate.times.summary(), tally.reference.times.summary()
+    arms: dict[str, ArmSpeed | None] = {"candidate": candidate, "reference": reference}
+    figures: dict[str, float | None] = {}
+    for name, arm in arms.items():
+        figures[f"{name}_seconds"] = arm.end_to_end.p50 if arm and arm.end_to_end else None
+        figures[f"{name}_first_token"] = arm.first_token.p50 if arm and arm.first_token else None
+        figures[f"{name}_tokens_per_second"] = arm.tokens_per_second if arm else None
+    return Speed(**figures, candidate=candidate, reference=reference, speed_up=tally.race.summary(CONFIDENCE))
+
+
+def _sampled(plan: Plan, tally: CellTally) -> SampledSpeed:
+    cell = tally.cell
+    return SampledSpeed(
+        candidate=cell.candidate,
+        lm_head=cell.lm_head,
+        concurrency=cell.concurrency,
+        temperature=plan.speed_temperature or 0.0,
+        speed=_speed(tally),
+        acceptance=_acceptance(tally),
     )
 
 

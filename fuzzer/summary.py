@@ -8,8 +8,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from fuzzer.figures import AcceptanceSummary as AcceptanceSummary
+from fuzzer.figures import ArmSpeed as ArmSpeed
+from fuzzer.figures import Figures as _Model
+from fuzzer.figures import MemoryKind as MemoryKind
+from fuzzer.figures import Quantiles as Quantiles
+from fuzzer.figures import SampledSpeed as SampledSpeed
+from fuzzer.figures import Speed as Speed
+from fuzzer.figures import SpeedUp as SpeedUp
 from fuzzer.finding import Certainty, Finding, Kind
 from fuzzer.noise import NoiseFloor as NoiseFloor
 from fuzzer.plan import Role, ScheduleName, Waiver
@@ -64,12 +72,9 @@ CheckCode = Literal[
     "stale-counters",
     "no-drafting",
     "rate-limited",
+    "clock",
 ]
 ProbeName = Literal["temperature", "max-tokens", "stop", "stream", "neutral"]
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Reason(_Model):
@@ -81,7 +86,12 @@ class Reason(_Model):
 
 
 class EndpointSummary(_Model):
-    """Who stood at one end, as far as it told."""
+    """Who stood at one end, as far as it told.
+
+    ``kv_tokens`` is the size of its KV cache and ``kv_block`` that of a block of it, in tokens; ``memory_bytes`` what
+    it held in memory when the run began: on one device, or in the process that serves HTTP.
+    ``clock_seconds`` is how far its clock was ahead of ours.
+    """
 
     name: str
     role: Literal["candidate", "reference"]
@@ -93,6 +103,11 @@ class EndpointSummary(_Model):
     speculation: bool | None = None
     context_length: int | None = None
     slots: int | None = None
+    kv_tokens: int | None = None
+    kv_block: int | None = None
+    memory_bytes: int | None = None
+    memory_kind: MemoryKind | None = None
+    clock_seconds: float | None = None
     dropped_parameters: tuple[str, ...] = ()
 
 
@@ -231,31 +246,6 @@ class MainDivergence(_Model):
     unmatched: int = 0
 
 
-class AcceptanceSummary(_Model):
-    """What the engine says of its drafting in this cell; lengths in tokens per verify step.
-
-    ``by_position`` is, for each place in a draft, the share of the verify steps that accepted the token there.
-    """
-
-    drafted: float
-    accepted: float
-    steps: float | None = None
-    length: float | None = None
-    seen: bool
-    by_position: tuple[float, ...] = ()
-
-
-class Speed(_Model):
-    """Median times of the measured exchanges in seconds, and output tokens per second over the measured stages."""
-
-    candidate_seconds: float | None = None
-    reference_seconds: float | None = None
-    candidate_first_token: float | None = None
-    reference_first_token: float | None = None
-    candidate_tokens_per_second: float | None = None
-    reference_tokens_per_second: float | None = None
-
-
 class CellSummary(_Model):
     """One cell: what was measured, how sure it is, and what was decided."""
 
@@ -347,7 +337,10 @@ class FamilyCalibration(_Model):
 
 
 class Summary(_Model):
-    """The whole of ``summary.json``; ``merged`` names the runs that were put together, if any were."""
+    """The whole of ``summary.json``; ``merged`` names the runs that were put together, if any were.
+
+    ``p50_concurrency`` is the level that the user runs at, if they said so; ``sampled`` is measured if asked for.
+    """
 
     schema_version: int = SCHEMA_VERSION
     tool: str = "specfuzz"
@@ -376,4 +369,6 @@ class Summary(_Model):
     lost: int = 0
     resumed: int = 0
     redacted: bool = False
+    p50_concurrency: int | None = None
+    sampled: tuple[SampledSpeed, ...] = ()
     merged: tuple[str, ...] = ()

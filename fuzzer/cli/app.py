@@ -117,6 +117,13 @@ def gate(
     wait_ready: Annotated[
         str | None, typer.Option("--wait-ready", metavar="5m", help="Wait so long for models to load.")
     ] = None,
+    p50_concurrency: Annotated[
+        int | None, typer.Option("--p50-concurrency", metavar="N", help="The level that you run at: marks its row.")
+    ] = None,
+    speed_temperature: Annotated[
+        float | None,
+        typer.Option("--speed-temperature", metavar="T", help="Measure speed at this temperature too; judge nothing."),
+    ] = None,
     waivers: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Known findings, with reason and expiry.")
     ] = None,
@@ -168,6 +175,8 @@ def gate(
         "waivers": waivers,
         "ca_file": ca_file,
         "wait_ready": wait_ready,
+        "p50_concurrency": p50_concurrency,
+        "speed_temperature": speed_temperature,
         "redact_content": redact_content,
     }
     plan = build_plan(given, read_config(config) if config else None)

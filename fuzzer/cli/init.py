@@ -45,6 +45,8 @@ STARTER = """\
 # require-speculation = true       # inconclusive unless drafting is seen
 # budget = "20m"                   # trim the plan to fit this time
 # waivers = "waivers.toml"         # known findings, with reason and expiry
+# p50-concurrency = 8              # the level that you run at: its row is marked in the report
+# speed-temperature = 0.7          # measure speed and acceptance at it, too; nothing is judged there
 # redact-content = false           # keep prompts and answers out of all files but history.jsonl
 
 # --- the same for all endpoints, unless a table above says otherwise -------------------------------------------------

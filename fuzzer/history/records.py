@@ -25,7 +25,7 @@ HISTORY_VERSION = 1
 Arm = Literal["candidate", "reference"]
 Channel = Literal["system", "history", "user"]
 Level = Literal["easy", "medium", "hard"]
-Phase = Literal["preflight", "warmup", "calibration", "measure", "filler", "neighbour"]
+Phase = Literal["preflight", "warmup", "calibration", "measure", "speed", "filler", "neighbour"]
 CacheClass = Literal["warm", "cold"]
 
 Outcome = Literal[
@@ -185,7 +185,7 @@ class Received(Record):
     ``text``, ``reasoning``, ``tool_arguments`` (of all calls) and ``tool_calls`` hold what came before a failure, too.
     ``anomalies`` are protocol faults that left the answer usable ("duplicate-chunk", "no-done", "role-twice" ...).
     ``raw`` is the start of the body where it could not be understood. ``parts`` counts content-bearing chunks (1 when
-    not streamed).
+    not streamed). ``created`` is the server's own time of the reply, in Unix seconds.
     """
 
     outcome: Outcome
@@ -203,6 +203,7 @@ class Received(Record):
     model: str | None = None
     fingerprint: str | None = None
     request_id: str | None = None
+    created: int | None = None
     anomalies: tuple[str, ...] = ()
     parts: int = 0
     raw: str = ""

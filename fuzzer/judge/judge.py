@@ -33,6 +33,7 @@ from fuzzer.judge.grading import grade_exchange
 from fuzzer.judge.groups import Groups
 from fuzzer.judge.partings import Told
 from fuzzer.judge.scoring import Question, questions
+from fuzzer.judge.speeds import SPEED, speed_key
 from fuzzer.judge.tally import CellTally
 from fuzzer.oracles import ORACLES
 from fuzzer.oracles.context import Batch, ContentIndex, Context
@@ -51,6 +52,13 @@ class Judge:
     def __init__(self, plan: Plan, sink: Callable[[Finding], None] | None = None) -> None:
         self.plan = plan
         self.cells: dict[str, CellTally] = {cell.key: CellTally(cell) for cell in plan.cells()}
+        self.sampled: dict[str, CellTally] = {
+            speed_key(cell.candidate, cell.lm_head, cell.concurrency): CellTally(
+                cell.model_copy(update={"schedule": "closed-loop"})
+            )
+            for cell in plan.cells()
+            if plan.speed_temperature is not None
+        }
         self.calibrations: dict[str, Calibration] = {}
         self.groups = Groups()
         self.ability = Ability()
@@ -182,11 +190,13 @@ class Judge:
         if stage.after is not None:
             self._counters[end] = stage.after
         self._builds.stage(stage)
+        if stage.phase == SPEED and stage.cell in self.sampled:
+            self.sampled[stage.cell].arm(stage.arm).add_stage(stage)
         if stage.phase == "measure":
             self._stages.setdefault((stage.cell, stage.block), {})[stage.arm] = stage
         tally = self.cells.get(stage.cell)
         if tally is not None and stage.phase == "measure":
-            arm = tally.candidate if stage.arm == "candidate" else tally.reference
+            arm = tally.arm(stage.arm)
             arm.add_stage(stage)
             arm.restarted |= end in self._restarted
             self._restarted.discard(end)
@@ -194,7 +204,7 @@ class Judge:
 
     def scan_open(self) -> None:
         """Look for findings in the blocks that a killed or interrupted run left open; they are in no rate."""
-        for key in list(self._open):
+        for key in [key for key in self._open if not _unjudged(key[0])]:
             batch = tuple(exchange for exchange in self._batch(key) if exchange.done is not None)
             self._scan(batch, self._context(batch))
 
@@ -217,6 +227,11 @@ class Judge:
     def _close(self, block: Block) -> None:
         key = (block.cell, block.block)
         batch = self._batch(key)
+        if _unjudged(block.cell):
+            self._time(block.cell, batch)
+            self._closed.add(key)
+            self._open.pop(key, None)
+            return
         scored = self._scored.pop(key, [])
         context = self._context(batch, self._so_far.setdefault(block.cell, Counter()))
         context.told = Told(scored, {exchange.key: exchange for exchange in batch}).of
@@ -225,18 +240,20 @@ class Judge:
             self._found(finding)
         self._learn(batch, context)
         if block.cell in self.cells:
-            measured: dict[Arm, list[Exchange]] = {}
-            for exchange in sorted(batch, key=lambda exchange: exchange.sent.index):
-                if exchange.sent.phase == "measure":
-                    measured.setdefault(exchange.sent.arm, []).append(exchange)
             tally = self.cells[block.cell]
             tally.prompts += len(block.judged_prompts)
-            tally.limit(batch)
-            tally.add_block({arm: tuple(group) for arm, group in measured.items()}, context, self._control(tally.cell))
+            tally.note(batch)
+            tally.add_block(_measured(batch), context, self._control(tally.cell))
         elif block.cell.endswith(f"/{CALIBRATION}"):
             self.calibration(block.cell).add_block(batch, self._arm, block.judged_prompts, context, scored)
         self._closed.add(key)
         self._open.pop(key, None)
+
+    def _time(self, cell: str, batch: Batch) -> None:
+        """Sampled answers: how fast they came is all that is looked at."""
+        if (tally := self.sampled.get(cell)) is not None:
+            tally.note(batch)
+            tally.add_times(_measured(batch))
 
     def _learn(self, batch: Batch, context: Context) -> None:
         """What the calibrating arm can do, from probes and from the passes that run one at a time."""
@@ -267,3 +284,16 @@ class Judge:
             batch=batch,
             so_far=Counter() if so_far is None else so_far,
         )
+
+
+def _unjudged(cell: str) -> bool:
+    return cell.endswith(f"/{SPEED}")
+
+
+def _measured(batch: Batch) -> dict[Arm, Sequence[Exchange]]:
+    """The victims of a block's stages, by arm, in schedule order."""
+    measured: dict[Arm, list[Exchange]] = {}
+    for exchange in sorted(batch, key=lambda exchange: exchange.sent.index):
+        if exchange.sent.phase in ("measure", SPEED):
+            measured.setdefault(exchange.sent.arm, []).append(exchange)
+    return {arm: tuple(group) for arm, group in measured.items()}

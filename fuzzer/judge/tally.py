@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from statistics import median
 from typing import Literal
 
 from fuzzer.history.records import Arm, Counters, Exchange, Stage
 from fuzzer.judge.grading import LIMITED, TOO_MANY, Outcome, grade_exchange, outcomes
+from fuzzer.judge.speeds import Race, Times, race
 from fuzzer.oracles.context import Context
 from fuzzer.oracles.divergence import first_divergence, matched
 from fuzzer.oracles.health import Acceptance, acceptance, restarted
@@ -81,10 +81,8 @@ class ArmTally:
     error: Counter[str] = field(default_factory=Counter)
     failures: int = 0
     judged: int = 0
-    seconds: array[float] = field(default_factory=lambda: array("d"))
-    first: array[float] = field(default_factory=lambda: array("d"))
+    times: Times = field(default_factory=Times)
     tokens: int = 0
-    stage_seconds: float = 0.0
     shares: array[float] = field(default_factory=lambda: array("d"))
     least: int = 0
     most: int = 0
@@ -116,13 +114,15 @@ class ArmTally:
             self.error[result.sub_kind] += 1
         self.judged += result.judged
         self.failures += result.failed
+        self.time(exchange)
+
+    def time(self, exchange: Exchange) -> None:
+        """Count the times, tokens and drafts of one exchange."""
         received = exchange.received
         if received is None or received.outcome != "ok":
             return
         self.counts["completed"] += 1
-        self.seconds.append((received.end_ns - exchange.sent.sent_ns) / 1e9)
-        if received.first_ns is not None:
-            self.first.append((received.first_ns - exchange.sent.sent_ns) / 1e9)
+        self.times.add(exchange)
         if received.usage is not None and received.usage.completion_tokens:
             self.tokens += received.usage.completion_tokens
         if received.draft is not None:
@@ -131,7 +131,7 @@ class ArmTally:
     def add_stage(self, stage: Stage) -> None:
         """Count one stage's concurrency, time and the engine's own counters around it."""
         self.shares.append(stage.share_at_n)
-        self.stage_seconds += stage.seconds
+        self.times.stage_seconds += stage.seconds
         self.least = min(self.least or stage.min_in_flight, stage.min_in_flight)
         self.most = max(self.most, stage.max_in_flight)
         self.running.extend(stage.server_running)
@@ -259,11 +259,16 @@ class CellTally:
     clusters: dict[tuple[int, int], bool] = field(default_factory=dict)
     groups: dict[tuple[int, str], bool] = field(default_factory=dict)
     outcomes: dict[tuple[str, int], bool] = field(default_factory=dict)
+    race: Race = field(default_factory=Race)
     blocks: int = 0
     prompts: int = 0
 
     def __post_init__(self) -> None:
         self.candidate.crowded = self.reference.crowded = SHAPES[self.cell.schedule].crowded
+
+    def arm(self, arm: Arm) -> ArmTally:
+        """The tally of one arm."""
+        return self.candidate if arm == "candidate" else self.reference
 
     @property
     def upset(self) -> bool:
@@ -294,12 +299,13 @@ class CellTally:
 
     def add_block(
         self,
-        measured: dict[Arm, Sequence[Exchange]],
+        measured: Mapping[Arm, Sequence[Exchange]],
         context: Context,
         control: dict[tuple[str, int], bool] | None,
     ) -> None:
         """Count a block. ``control`` holds the level-1 outcomes that stand in where there is no reference."""
         self.blocks += 1
+        race(measured, self.race)
         units: dict[int | str, _Unit] = {}
         references = {exchange.sent.index: exchange for exchange in measured.get("reference", ())}
         copies: Counter[str] = Counter()
@@ -313,6 +319,13 @@ class CellTally:
             self.c += found.reference and not found.candidate
             self.service_b += found.candidate_error and not found.reference_error
             self.service_c += found.reference_error and not found.candidate_error
+
+    def add_times(self, measured: Mapping[Arm, Sequence[Exchange]]) -> None:
+        """Time a block that nothing is judged by."""
+        race(measured, self.race)
+        for arm, exchanges in measured.items():
+            for exchange in exchanges:
+                self.arm(arm).time(exchange)
 
     def _add_pair(
         self,
@@ -345,11 +358,12 @@ class CellTally:
             found.candidate |= result.failed
             found.reference |= control[identity[0], 0]
 
-    def limit(self, batch: Sequence[Exchange]) -> None:
-        """Count what a rate limit has refused of all that a block sent."""
+    def note(self, batch: Sequence[Exchange]) -> None:
+        """Count, of all that a block sent, the tokens that came and the requests that a rate limit has refused."""
         for exchange in batch:
+            arm = self.arm(exchange.sent.arm)
+            arm.times.count(exchange)
             if exchange.received is not None and exchange.received.http_status == TOO_MANY:
-                arm = self.candidate if exchange.sent.arm == "candidate" else self.reference
                 arm.limited += 1
 
     def _unit(self, exchange: Exchange) -> int | str:
@@ -374,11 +388,3 @@ class CellTally:
             return
         self.compared += 1
         self.differ += first_divergence(exchange, pair) is not None
-
-    def medians(self, arm: ArmTally) -> tuple[float | None, float | None, float | None]:
-        """Median seconds, median seconds to the first token, and output tokens per second of the stages."""
-        return (
-            median(arm.seconds) if arm.seconds else None,
-            median(arm.first) if arm.first else None,
-            arm.tokens / arm.stage_seconds if arm.tokens and arm.stage_seconds else None,
-        )

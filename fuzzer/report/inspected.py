@@ -11,6 +11,7 @@ from rich.text import Text
 from fuzzer.inspecting import Inspected, Inspection
 from fuzzer.report.text import clean
 from fuzzer.summary import Probed
+from fuzzer.wire.identify import Identity
 
 _UNTOLD = "not told"
 
@@ -60,11 +61,20 @@ def _facts(end: Inspected) -> dict[str, str]:
         "context": None if identity.context_length is None else f"{identity.context_length} tokens",
         "slots": identity.slots,
         "KV pool": None if identity.kv_tokens is None else f"{identity.kv_tokens} tokens",
+        "memory": _memory(identity),
+        "clock": None if identity.clock_seconds is None else f"{identity.clock_seconds:+.0f} s from ours",
         "speculation": None if identity.speculation is None else "on" if identity.speculation else "off",
         "own defaults": defaults or None,
         "refused": ", ".join(end.dropped) or "nothing",
     }
     return {name: _UNTOLD if value is None else str(value) for name, value in told.items()} | dict(end.features)
+
+
+def _memory(identity: Identity) -> str | None:
+    if identity.memory_bytes is None:
+        return None
+    where = "on a device" if identity.memory_kind == "device" else "in the process that serves HTTP"
+    return f"{identity.memory_bytes / 2**30:.2f} GiB {where}"
 
 
 def _probes(found: Inspection, end: Inspected) -> dict[str, str]:

@@ -19,6 +19,7 @@ from fuzzer.stats.planning import (
     mcnemar_power,
     requests_needed,
 )
+from fuzzer.stats.ratios import RateRatio, rate_ratio
 from fuzzer.stats.sequential import Decision, Ending, Sprt
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Ending",
     "FixedTest",
     "Paired",
+    "RateRatio",
     "Sprt",
     "Unpaired",
     "boschloo",
@@ -44,6 +46,7 @@ __all__ = [
     "mcnemar_pairs",
     "mcnemar_power",
     "pair_up",
+    "rate_ratio",
     "requests_needed",
     "rule_out",
     "unpaired",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     _Numbers = NDArray[np.float64]
 
 FEWEST_CLUSTERS = 10  # fewer say too little of how clusters differ, whatever one resamples
-_RESAMPLES = 4000
+RESAMPLES = 4000
 
 Outcomes = Iterable[tuple[Hashable, bool]]
 """(cluster label, failed) of each request."""
@@ -84,20 +84,20 @@ def cluster_bootstrap(outcomes: Outcomes, confidence: float = 0.95, seed: int = 
     table = np.array(counts, dtype=np.float64)
     failed, size = table[:, 0], table[:, 1]
     share = np.full(len(counts), 1 / len(counts))
-    weights = np.random.default_rng(seed).multinomial(len(counts), share, size=_RESAMPLES)
+    weights = np.random.default_rng(seed).multinomial(len(counts), share, size=RESAMPLES)
     rates = (weights @ failed) / (weights @ size)
     without = (failed.sum() - failed) / (size.sum() - size)
-    low, high = _accelerated(rates, float(failed.sum() / size.sum()), without, confidence)
+    low, high = accelerated(rates, float(failed.sum() / size.sum()), without, confidence)
     return ClusterInterval(low, high, len(counts), effect)
 
 
-def _accelerated(rates: _Numbers, rate: float, without: _Numbers, confidence: float) -> tuple[float, float]:
-    """Efron's interval from the resampled rates, the rate itself, and the rates with one cluster left out."""
+def accelerated(rates: _Numbers, rate: float, without: _Numbers, confidence: float) -> tuple[float, float]:
+    """Efron's interval (1987) from resampled figures, the figure itself, and the figures with one cluster left out."""
     import numpy as np
     from scipy.stats import norm
 
     below = float(np.mean(rates < rate) + np.mean(rates == rate) / 2)
-    bias = float(norm.ppf(min(max(below, 1 / _RESAMPLES), 1 - 1 / _RESAMPLES)))
+    bias = float(norm.ppf(min(max(below, 1 / RESAMPLES), 1 - 1 / RESAMPLES)))
     leaning = without.mean() - without
     spread = float((leaning**2).sum() ** 1.5)
     acceleration = float((leaning**3).sum()) / (6 * spread) if spread else 0.0

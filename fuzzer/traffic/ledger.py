@@ -77,14 +77,20 @@ class Ledger:
         """A request of the schedule, by its place in the stage."""
         prompt = self.means.prompts.find(send.prompt)
         phase: Phase = self.spec.phase if send.role == "victim" else "neighbour"
-        return Job(self.key(index), index, round_, send, prompt, phase, width, after)
+        return Job(self.key(index), index, round_, self._heated(send), prompt, phase, width, after)
 
     def filler(self, round_: int | None, width: int) -> Job:
         """A fresh request that only keeps the load up."""
         self._fillers += 1
         prompt = self.means.prompts.fresh_filler()
         key = f"{self.spec.key}/{prompt.id}"
-        return Job(key, -self._fillers, round_, Send(prompt=prompt.id), prompt, "filler", width)
+        return Job(key, -self._fillers, round_, self._heated(Send(prompt=prompt.id)), prompt, "filler", width)
+
+    def _heated(self, send: Send) -> Send:
+        if self.spec.temperature is None:
+            return send
+        overrides = send.overrides.model_copy(update={"temperature": self.spec.temperature})
+        return send.model_copy(update={"overrides": overrides})
 
     def key(self, index: int) -> str:
         """The identity of a request of the schedule."""

@@ -21,7 +21,8 @@ FILLER_TRIES = 100
 class StageSpec:
     """One drive phase on one endpoint; ``key`` is the same for the same plan and seed.
 
-    ``part`` numbers the stages of a pass that comes in several; ``max_tokens`` None means the plan's.
+    ``part`` numbers the stages of a pass that comes in several; ``max_tokens`` None means the plan's. With
+    a ``temperature`` all of it is sampled, and judged by nobody.
     """
 
     cell: str
@@ -34,6 +35,7 @@ class StageSpec:
     part: int = 0
     logprobs: bool = False
     max_tokens: int | None = None
+    temperature: float | None = None
 
     @property
     def key(self) -> str:

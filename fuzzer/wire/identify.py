@@ -10,13 +10,14 @@ import httpx
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from fuzzer.errors import UnavailableError, UsageError
+from fuzzer.figures import MemoryKind
 from fuzzer.history.records import Arm
 from fuzzer.plan import Endpoint, Engine
 from fuzzer.wire.bounds import BadReplyError, Limits, quoted
 from fuzzer.wire.decode import decode
 from fuzzer.wire.dialects import dialect_for
 from fuzzer.wire.metrics import sample_lines
-from fuzzer.wire.pool import kv_pool
+from fuzzer.wire.pool import kv_pool, memory
 from fuzzer.wire.reply import error_message
 from fuzzer.wire.session import Page, fetch, key_option, open_http, proxy_for
 from fuzzer.wire.text import label
@@ -29,6 +30,7 @@ _OTHERS = ("/health", "/version", "/props", "/slots", *_PAGES, "/get_server_info
 _PAGE_BYTES = 4 * 2**20
 _READY_SECONDS = 5.0  # for one look at a server that is still loading
 _READY_PAUSE = 0.5
+DATE_STEP = 2.0  # seconds: a Date has whole ones, and a reply takes its time
 _LIMITS = Limits(body_bytes=_PAGE_BYTES)
 _VLLM_DRAFTING = ("vllm:spec_decode_",)
 _VLLM = ("vllm:",)
@@ -39,7 +41,8 @@ class Identity(BaseModel):
 
     ``model`` is the id to send, ``model_given`` whether the user named it, ``models`` all that are served.
     ``fingerprint`` is the engine's version in its own words. ``kv_block`` and ``kv_tokens`` are the sizes of a block of
-    its KV cache and of its whole pool. ``speculation`` is None where the server does not tell.
+    its KV cache and of its whole pool, ``memory_bytes`` what it holds in memory (of ``memory_kind``), ``clock_seconds``
+    how far its clock is ahead of ours. ``speculation`` is None where the server does not tell.
     ``context_length`` is in tokens per request, ``slots`` the number of requests that run at once.
     ``default_generation`` holds the server's own sampling defaults where they differ from the neutral ones that are
     sent. ``warnings`` are sentences for the report.
@@ -58,6 +61,9 @@ class Identity(BaseModel):
     slots: int | None = None
     kv_block: int | None = None
     kv_tokens: int | None = None
+    memory_bytes: int | None = None
+    memory_kind: MemoryKind | None = None
+    clock_seconds: float | None = None
     speculation: bool | None = None
     default_generation: dict[str, JsonValue] = {}
     warnings: tuple[str, ...] = ()
@@ -181,7 +187,9 @@ class _Findings:
         slots = count(self._props.get("total_slots")) or count(self._info.get("max_running_requests"))
         slots = slots or count(self._vllm("scheduler_config").get("max_num_seqs"))
         metrics = self._pages.get("/metrics")
-        pool = kv_pool(engine, metrics.body if metrics and metrics.ok else None, self._info, slots, context)
+        told = metrics.body if metrics and metrics.ok else None
+        pool = kv_pool(engine, told, self._info, slots, context)
+        held = memory(engine, told, self._info)
         return Identity(
             name=self._endpoint.name,
             url=self._endpoint.url,
@@ -194,6 +202,9 @@ class _Findings:
             slots=slots,
             kv_block=pool.block,
             kv_tokens=pool.tokens,
+            memory_bytes=held.bytes,
+            memory_kind=held.kind,
+            clock_seconds=self._clock(),
             speculation=self._speculation(engine),
             default_generation=self._defaults(engine),
             warnings=tuple(self._warnings),
@@ -272,6 +283,13 @@ class _Findings:
     def _version(self) -> str | None:
         told = _mapping(self._json("/version")).get("version")
         return label(told) or label(self._info.get("version")) or label(self._props.get("build_info"))
+
+    def _clock(self) -> float | None:
+        """Seconds by which its clock is ahead of ours, from the Date of its replies (RFC 9110, section 6.6.1)."""
+        page = self._pages[_MODELS]
+        if page.date is None or abs(page.date - page.at) < DATE_STEP:
+            return None if page.date is None else 0.0
+        return page.date - page.at
 
     def _context(self, model: str) -> int | None:
         entry = next((entry for entry in self._models if entry.get("id") == model), {})

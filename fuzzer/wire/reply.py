@@ -22,7 +22,7 @@ from fuzzer.wire.calls import Calls
 from fuzzer.wire.clock import now_ns
 from fuzzer.wire.params import Params
 from fuzzer.wire.text import joined, label, string
-from fuzzer.wire.tokens import Tokens
+from fuzzer.wire.tokens import Tokens, count
 
 _RAW = 2000
 
@@ -49,6 +49,7 @@ class Reply:
         self._account = Account()
         self._finish: str | None = None
         self._labels: dict[str, str] = {}
+        self._created: int | None = None
         self._choices = 0
         self._parts = 0
         self._role_absent = False
@@ -156,6 +157,7 @@ class Reply:
             model=self._labels.get("model"),
             fingerprint=self._labels.get("system_fingerprint"),
             request_id=self._labels.get("id"),
+            created=self._created,
             anomalies=tuple(self._anomalies),
             parts=self._parts,
             raw="" if self._outcome == "ok" else self.head[:_RAW].decode("utf-8", "replace"),
@@ -186,6 +188,8 @@ class Reply:
             new = label(value.get(name))
             if new and self._labels.setdefault(name, new) != new:
                 self.note(anomaly)
+        if self._created is None:
+            self._created = count(value.get("created"))
         if not self._account.take(value):
             self.note("bad-usage")
         return value

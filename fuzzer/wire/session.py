@@ -10,10 +10,12 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
+import time
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import getproxies_environment, proxy_bypass
@@ -231,11 +233,13 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A small page that was fetched whole."""
+    """A small page that was fetched whole; ``date`` is the server's time of it and ``at`` ours, in Unix seconds."""
 
     status: int
     body: bytes
     server: str = ""
+    date: float | None = None
+    at: float = 0.0
 
     @property
     def ok(self) -> bool:
@@ -251,7 +255,16 @@ async def fetch(http: httpx.AsyncClient, url: str, limit: int, body: object = No
         pieces = Body(response, limit)
         while piece := await pieces.read():
             parts.append(piece)
-        return Page(response.status_code, b"".join(parts), response.headers.get("server", ""))
+        headers = response.headers
+        date = _date(headers.get("date", ""))
+        return Page(response.status_code, b"".join(parts), headers.get("server", ""), date, time.time())
+
+
+def _date(header: str) -> float | None:
+    try:
+        return parsedate_to_datetime(header).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 @asynccontextmanager

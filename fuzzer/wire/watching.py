@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 from fuzzer.history.records import Counters, Received
 from fuzzer.summary import Check
@@ -10,6 +11,7 @@ from fuzzer.wire.probing import tokens
 
 ENOUGH_TOKENS = 64  # generated before counters that stand still mean anything
 ENOUGH_SAMPLES = 5
+APART_SECONDS = 30.0  # that two clocks may be apart
 
 
 def standing_still(
@@ -56,6 +58,24 @@ def limited(end: str, replies: Sequence[Received], width: int) -> Iterator[Check
             end=end,
             message=f"{len(refused)} of {len(replies)} requests were refused with {width} at once: {refused[0].detail}",
             change="raise the limit, go round the gateway that sets it, or lower --concurrency",
+        )
+
+
+def clock(end: str, ahead: float | None, replies: Sequence[Received]) -> Iterator[Check]:
+    """At most one check, a warning: a clock that is far from ours.
+
+    ``ahead`` is what the Date of a page shows, in seconds; without one, ``created`` of the replies does.
+    """
+    made = [reply.created - reply.end_ns / 1e9 for reply in replies if reply.created is not None]
+    apart = ahead if ahead is not None else median(made) if made else 0.0
+    if abs(apart) > APART_SECONDS:
+        how = "ahead of" if apart > 0 else "behind"
+        yield Check(
+            code="clock",
+            severity="warning",
+            end=end,
+            message=f"its clock is {abs(apart):.0f} s {how} ours: times in its logs are not those of the history",
+            change="set the clocks; if they are right, look for a gateway that answers from a cache",
         )
 
 

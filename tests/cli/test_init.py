@@ -12,7 +12,7 @@ from fuzzer.cli.init import STARTER, init
 from fuzzer.errors import UsageError
 from fuzzer.options import KEYS, build_plan, read_config
 
-_COMMENTED = re.compile(r"^# ([a-z_-]+ = .*)$", re.MULTILINE)
+_COMMENTED = re.compile(r"^# ([a-z0-9_-]+ = .*)$", re.MULTILINE)
 
 
 def test_it_is_taken_as_it_is(tmp_path: Path) -> None:

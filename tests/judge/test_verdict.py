@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fuzzer.decisions import settled, wanted
-from fuzzer.history.records import Draft, Prompt, Received
+from fuzzer.history.records import Arm, Block, Draft, Prompt, Received
+from fuzzer.judge.speeds import speed_key
 from fuzzer.plan import Policy, Waiver
 from fuzzer.summary import Reason
 from tests.judge.story import Reply, Says, Story, failed, only, plan, right, said
@@ -328,7 +329,7 @@ def test_what_a_rate_limit_refuses_is_nobodys_failure_and_ends_its_cell_undecide
         return Received(outcome="overloaded", http_status=429, end_ns=1)
 
     for arm, more in (("candidate", {"too-few-judged"}), ("reference", set[str]())):
-        story = full(**{arm: only(range(30), limited)})
+        story = full(**{arm: only(range(30), limited)})  # type: ignore[arg-type]  # a test's own keywords
         assert story.summary().verdict == "inconclusive"
         assert story.codes() == {"rate-limited"} | more
         cell = story.summary().cells[1]
@@ -337,3 +338,22 @@ def test_what_a_rate_limit_refuses_is_nobodys_failure_and_ends_its_cell_undecide
         assert (cell.service.b, cell.service.c) == (0, 0)
         assert settled(story.judge, story.cell(8), frozenset())
     assert full(candidate=only(range(3), limited, only([5], special))).summary().verdict == "fail"
+
+
+def test_what_is_sampled_for_speed_is_judged_by_nobody() -> None:
+    story = Story(plan(FIXED, speed_temperature=0.7))
+    prompts = story.fresh(60)
+    story.calibrate(8, prompts)
+    story.measure(1, prompts)
+    story.measure(8, prompts)
+    key = speed_key("candidate", None, 8)
+    arms: tuple[Arm, ...] = ("candidate", "reference")
+    for arm in arms:
+        story._stage(key, arm, "speed", 0, 0, 8, prompts, special, 1.0)
+    story.judge.feed(Block(cell=key, block=0, judged_prompts=()))
+    summary = story.summary()
+    assert (summary.verdict, summary.findings) == ("pass", ())
+    (sampled,) = summary.sampled
+    assert (sampled.concurrency, sampled.temperature) == (8, 0.7)
+    assert sampled.speed.speed_up is not None
+    assert sampled.speed.speed_up.pairs == 60

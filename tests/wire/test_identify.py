@@ -198,3 +198,25 @@ async def test_rubbish_on_the_other_pages_is_passed_over(rubbish: bytes) -> None
 async def test_an_unhealthy_server_is_warned_of() -> None:
     found = await ask(VLLM | {"/health": http(status=500)})
     assert "not healthy" in found.warnings[0]
+
+
+async def test_memory_and_clock_are_told_of_where_they_are_known() -> None:
+    resident = text(b"vllm:num_requests_running 0\nprocess_resident_memory_bytes 2.147483648e+09\n")
+    models_of_yesterday = page({"data": [{"id": "M", "owned_by": "vllm"}]}, Date="Tue, 01 Sep 2026 00:00:00 GMT")
+    found = await ask({**VLLM, "/v1/models": models_of_yesterday, "/metrics": resident})
+    assert (found.memory_bytes, found.memory_kind) == (2**31, "process")
+    assert found.clock_seconds is not None
+    assert found.clock_seconds < -3600
+    usage = {"weight": 1.5, "kvcache": 0.5, "token_capacity": 9000}
+    told = {"version": "0.5", "internal_states": [{"memory_usage": usage}], "max_total_num_tokens": 9000}
+    found = await ask({**SGLANG, "/get_server_info": page(told)})
+    assert (found.memory_bytes, found.memory_kind, found.clock_seconds) == (2**31, "device", None)
+    stats = [{"gpuMemUsage": 2**31, "kvCacheStats": {"tokensPerBlock": 32, "maxNumBlocks": 10}}]
+    found = await ask({"/v1/models": models("M", owned_by="tensorrt_llm"), "/metrics": page(stats)})
+    assert (found.memory_bytes, found.kv_block, found.kv_tokens) == (2**31, 32, 320)
+
+
+@pytest.mark.parametrize("value", ["NaN", "-1", "1e400", "x", ""])
+async def test_memory_that_makes_no_sense_is_not_told(value: str) -> None:
+    found = await ask({**VLLM, "/metrics": text(f"vllm:x 0\nprocess_resident_memory_bytes {value}\n".encode())})
+    assert found.memory_bytes is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzzer.history.records import Counters, Draft, Received, Usage
-from fuzzer.wire.watching import limited, narrow, standing_still
+from fuzzer.wire.watching import clock, limited, narrow, standing_still
 
 REPLIES = [Received(outcome="ok", usage=Usage(completion_tokens=20), end_ns=1)] * 5
 
@@ -75,3 +75,22 @@ class TestNarrow:
         assert not self.found(*[(8, 1)] * 6)
         assert not self.found(*[(1, 7)] * 3)
         assert not self.found()
+
+
+class TestClock:
+    @staticmethod
+    def found(ahead: float | None, *created: int | None) -> str:
+        replies = [Received(outcome="ok", created=made, end_ns=1_000 * 10**9) for made in created]
+        checks = list(clock("candidate", ahead, replies))
+        assert all((check.code, check.severity) == ("clock", "warning") for check in checks)
+        return checks[0].message if checks else ""
+
+    def test_clocks_that_agree_are_not_spoken_of(self) -> None:
+        assert self.found(2.0) == self.found(None) == self.found(None, 999, 1001, None) == ""
+
+    def test_the_date_of_a_page_is_believed_first(self) -> None:
+        assert "3600 s ahead of ours" in self.found(3600.0, 1000)
+        assert self.found(0.0, 5) == ""
+
+    def test_without_one_the_replies_tell(self) -> None:
+        assert "400 s behind ours" in self.found(None, 600, 600, 1000)
