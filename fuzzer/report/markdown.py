@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fuzzer.finding import Donor
+from fuzzer.report import costs
 from fuzzer.report.divergence import divergences
 from fuzzer.report.matrix import matrix
 from fuzzer.report.mdtext import code, line, prose
@@ -71,6 +72,7 @@ def _sections(summary: Summary) -> Iterable[_Section]:
     yield _Section(f"## specfuzz: {summary.verdict.upper()}\n\n**{prose(verdict_line(summary), 1000)}**\n", [])
     yield _Section("", [_reason(summary, index) for index in range(len(summary.reasons))])
     found = rows(summary)
+    yield from _bought(summary)
     if (heads := matrix(summary)) is not None:
         names = "|".join(("N", *map(prose, heads.columns)))
         yield _table(
@@ -93,11 +95,25 @@ def _sections(summary: Summary) -> Iterable[_Section]:
     yield from _folded(summary, found)
 
 
+def _bought(summary: Summary) -> Iterable[_Section]:
+    """The decision table, and the sentence that it comes to."""
+    if not any(cell.rate.n for cell in summary.cells):
+        return
+    yield from _list("### What it buys, what it costs", costs.answers(summary))
+    lines = (_cells(row.texts, strong=row.yours) for row in costs.decisions(summary))
+    yield _table("", "|".join(costs.DECISION), lines, prose(costs.DECISION_NOTE, 1000))
+
+
 def _folded(summary: Summary, found: list[CellRow]) -> Iterable[_Section]:
     if found:
         yield _fold(_table("", _BASIS, map(_basis, found), _BASIS_KEY), "What the numbers rest on")
         if said := divergences(summary):
             yield _fold(_Section("", [f"- {line(text, 1500)}" for text in said]), "Divergence and its noise floor")
+        if timed := costs.latencies(summary):
+            table = _table("", "|".join(costs.LATENCY), map(_cells, timed), prose(costs.LATENCY_NOTE, 1000))
+            yield _fold(table, "Latency and throughput")
+        if told := costs.engines(summary):
+            yield _fold(_Section("", [f"- {line(text, 1000)}" for text in told]), "What the engines tell")
         counts = [f"- {prose(row.place)}: {prose('; '.join(row.counts), 1000)}" for row in found]
         yield _fold(_Section("", counts), "What came back, cell by cell")
     if summary.calibration:
@@ -124,8 +140,9 @@ _COSTS: Final = (
 )
 
 
-def _cells(texts: tuple[str, ...]) -> str:
-    return f"|{'|'.join(map(prose, texts))}|"
+def _cells(texts: tuple[str, ...], *, strong: bool = False) -> str:
+    mark = "**" if strong else ""
+    return f"|{'|'.join(f'{mark}{prose(text)}{mark}' for text in texts)}|"
 
 
 def _key(summary: Summary) -> str:

@@ -59,8 +59,8 @@ def _cost(cell: CellSummary | None) -> str:
     parts = []
     if speed.candidate_tokens_per_second:
         parts.append(f"{speed.candidate_tokens_per_second:.3g} tokens/s")
-        if speed.reference_tokens_per_second:
-            parts.append(f"x{speed.candidate_tokens_per_second / speed.reference_tokens_per_second:.2f}")
+    if speed.speed_up is not None:
+        parts.append(f"x{speed.speed_up.value:.2f}")
     if speed.candidate_seconds is not None:
         parts.append(f"median {speed.candidate_seconds:.2g} s")
     if cell.acceptance is not None and cell.acceptance.length is not None:

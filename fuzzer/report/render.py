@@ -12,6 +12,7 @@ from rich.console import Console as Screen
 from rich.table import Table
 from rich.text import Text
 
+from fuzzer.report.costs_console import show_decisions, show_figures
 from fuzzer.report.divergence import divergences
 from fuzzer.report.matrix import matrix
 from fuzzer.report.redact import shareable
@@ -57,9 +58,11 @@ def open_screen(file: TextIO | None = None, width: int | None = None, *, stderr:
 def render(summary: Summary, screen: Screen, directory: Path | None = None) -> None:
     """Print the whole report; ``directory`` is where the run's files are, if they are anywhere."""
     summary = shareable(summary)
-    _hang(screen, Text(verdict_line(summary), STYLE[tone(summary)]), "", "")
+    hang(screen, Text(verdict_line(summary), STYLE[tone(summary)]), "", "")
     _reasons(summary, screen)
+    show_decisions(summary, screen)
     _cells(summary, screen)
+    show_figures(summary, screen)
     _section(screen, "Undecided cells", undecided(summary))
     _section(screen, "Candidates compared", map(comparison, summary.comparisons))
     _section(screen, "Divergence", divergences(summary))
@@ -76,6 +79,12 @@ def render(summary: Summary, screen: Screen, directory: Path | None = None) -> N
         _files(summary, screen, directory)
 
 
+def render_verdict(summary: Summary, screen: Screen) -> None:
+    """Print the verdict's line alone."""
+    summary = shareable(summary)
+    screen.print(Text(verdict_line(summary), STYLE[tone(summary)]), soft_wrap=True)
+
+
 def _section(screen: Screen, title: str, lines: Iterable[str]) -> None:
     found = list(lines)
     if found:
@@ -85,11 +94,11 @@ def _section(screen: Screen, title: str, lines: Iterable[str]) -> None:
 
 def _bullets(screen: Screen, lines: Iterable[str], indent: int = 2) -> None:
     for line in lines:
-        _hang(screen, Text(line), f"{' ' * indent}- ", " " * (indent + 2))
+        hang(screen, Text(line), f"{' ' * indent}- ", " " * (indent + 2))
 
 
-def _hang(screen: Screen, text: Text, first: str, rest: str) -> None:
-    """Print a paragraph with a hanging indent, and no blanks at the ends of its lines."""
+def hang(screen: Screen, text: Text, first: str, rest: str) -> None:
+    """Print a paragraph that begins with ``first`` and goes on under ``rest``, with no blanks at the line ends."""
     for index, line in enumerate(text.wrap(screen, max(screen.width - len(rest), 20), overflow="fold")):
         line.rstrip()
         screen.print(Text(rest if index else first) + line, soft_wrap=True)
@@ -99,7 +108,7 @@ def _reasons(summary: Summary, screen: Screen) -> None:
     at = ""
     for reason in summary.reasons:
         if reason.cell != at and reason.cell:
-            _hang(screen, Text(f"at {place_of(reason.cell, summary)}:"), "  ", "  ")
+            hang(screen, Text(f"at {place_of(reason.cell, summary)}:"), "  ", "  ")
         at = reason.cell
         _bullets(screen, [f"{clean(reason.message, 500)} [{reason.code}]"], indent=4 if at else 2)
 
@@ -150,7 +159,7 @@ def _matrix(summary: Summary, screen: Screen) -> None:
 
 
 def _note(screen: Screen, text: str) -> None:
-    _hang(screen, Text(text, "dim"), "  ", "  ")
+    hang(screen, Text(text, "dim"), "  ", "  ")
 
 
 def _result_table(found: list[CellRow], narrow: bool) -> Table:
@@ -214,7 +223,7 @@ def _findings(summary: Summary, screen: Screen) -> None:
 
 def _group(group: FindingGroup, summary: Summary, screen: Screen) -> None:
     style = "bold red" if group.breaks_gate and not group.waived else "bold"
-    _hang(screen, literal(group.key, 200, style), "  ", "  ")
+    hang(screen, literal(group.key, 200, style), "  ", "  ")
     where = seen_at(group, summary)
     lines = [f"{marks(group)}{f'; at {where}' if where else ''}", f"e.g. {clean(group.example.summary, 300)}"]
     if group.example.donor:
@@ -223,7 +232,7 @@ def _group(group: FindingGroup, summary: Summary, screen: Screen) -> None:
         prompt = clean(group.example.prompt or "-", 60)
         lines.append(f"victim: prompt {prompt}, exchange {clean(group.example.exchange, 100)}")
     for line in lines:
-        _hang(screen, Text(line), "    ", "      ")
+        hang(screen, Text(line), "    ", "      ")
 
 
 def _waiver(waiver: UsedWaiver) -> str:
@@ -239,7 +248,7 @@ def _preflight(summary: Summary) -> list[str]:
 def _files(summary: Summary, screen: Screen, directory: Path) -> None:
     screen.print(Text("\nFiles", "bold"))
     screen.print(literal(f"  {directory}", 1000), soft_wrap=True)
-    _hang(
+    hang(
         screen,
         Text("report.html (for people), report.md (for a pull request), junit.xml, summary.json, history.jsonl"),
         "  ",
