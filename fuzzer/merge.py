@@ -19,14 +19,14 @@ _BUILD = ("engine", "model", "fingerprint", "context_length")
 _WORST: tuple[VerdictName, ...] = ("fail", "unavailable", "interrupted", "inconclusive", "pass")
 
 
-def merge(directories: Sequence[Path]) -> Summary:
-    """The summary of all these runs together.
+def merge(directories: Sequence[Path], command: str = "merge") -> Summary:
+    """The summary of all these runs together; ``command`` is what a mistake is told under.
 
     Raises UsageError where they cannot stand in one table, HistoryError where one cannot be read.
     """
     if len(directories) < 2:
         raise UsageError("merge: name two runs or more, for example: specfuzz merge reports/MONDAY reports/TUESDAY")
-    parts = [read("merge", directory) for directory in directories]
+    parts = [read(command, directory) for directory in directories]
     first = parts[0]
     for index, part in enumerate(parts):
         for other in parts[:index]:

@@ -13,8 +13,9 @@ from fuzzer.cli import init as init_command
 from fuzzer.cli import inspect as inspect_command
 from fuzzer.cli import plan as plan_command
 from fuzzer.cli import power as power_command
-from fuzzer.cli import servers
+from fuzzer.cli import servers, telling
 from fuzzer.cli.listing import families, faults, oracles, schedules
+from fuzzer.cli.telling import Directory, Json, Out, Quiet
 
 app = typer.Typer(
     name="specfuzz",
@@ -28,9 +29,6 @@ app = typer.Typer(
 
 EXITS = "Exit status: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 unavailable, 130 interrupted."
 
-Out = Annotated[Path, typer.Option("--out", help="Where run directories are made.")]
-Json = Annotated[bool, typer.Option("--json", help="Print summary.json on stdout and nothing else.")]
-Directory = Annotated[Path, typer.Argument(help="A run directory, reports/RUN-ID.")]
 Headers = Annotated[list[str] | None, typer.Option("--header", metavar="K=V", help="A header to send; repeatable.")]
 
 
@@ -133,6 +131,7 @@ def gate(
     out: Out = Path("reports"),
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="These options from a TOML file.")] = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Gate a rollout: compare candidate and reference, and pass, fail or say that it cannot be told.
 
@@ -140,6 +139,7 @@ def gate(
     """
     from fuzzer.cli.running import dry, gate_and_report
     from fuzzer.options import build_plan, read_config
+    from fuzzer.report.listeners import Manner
 
     given: dict[str, object] = {
         "candidate": candidate,
@@ -183,66 +183,27 @@ def gate(
     if dry_run:
         dry(plan, as_json=json)
         return
-    raise typer.Exit(gate_and_report(plan, out=out, as_json=json))
+    raise typer.Exit(gate_and_report(plan, out=out, manner=Manner(json, quiet)))
 
 
 @app.command(epilog=EXITS, short_help="Go on with an interrupted run.")
-def resume(directory: Directory, header: Headers = None, json: Json = False) -> None:
+def resume(directory: Directory, header: Headers = None, json: Json = False, quiet: Quiet = False) -> None:
     """Go on with an interrupted run; nothing recorded is lost or sent again."""
     from fuzzer.cli.running import resume_and_report
+    from fuzzer.report.listeners import Manner
 
-    raise typer.Exit(resume_and_report(directory, header or [], as_json=json))
-
-
-@app.command(epilog=EXITS, short_help="Judge a recorded run again.")
-def judge(directory: Directory, json: Json = False) -> None:
-    """Judge a recorded run again with today's oracles, and write its reports anew; sends nothing."""
-    from fuzzer.cli.running import judge_and_report
-
-    raise typer.Exit(judge_and_report(directory, as_json=json))
+    raise typer.Exit(resume_and_report(directory, header or [], Manner(json, quiet)))
 
 
-@app.command(epilog=EXITS, short_help="Put several runs into one table.")
-def merge(
-    directories: Annotated[list[Path], typer.Argument(help="Run directories, two or more.", metavar="RUN...")],
-    out: Out = Path("reports"),
-    json: Json = False,
-) -> None:
-    """Put runs of different days or heads into one table, with paired tests between their candidates.
-
-    Refused, with the reason, where they did not ask the same prompts in the same way of the same reference.
-    """
-    from fuzzer.cli.running import merge_and_report
-
-    raise typer.Exit(merge_and_report(directories, out, as_json=json))
-
-
-@app.command(
-    epilog="Exit status: 0 not worse, 1 worse, 2 usage, 3 cannot tell.", short_help="Compare two runs of one plan."
-)
-def compare(
-    old: Annotated[Path, typer.Argument(help="The run before, reports/RUN-ID.")],
-    new: Annotated[Path, typer.Argument(help="The run after.")],
-    json: Json = False,
-) -> None:
-    """Compare two runs of one plan, on two days or two builds: what got worse or better, on the same prompts.
-
-    Worse is a significant rise of failures (exact McNemar, Holm over cells, p < 0.01) or a new certain finding. Runs
-    that asked other prompts, or another model, are refused.
-    """
-    from fuzzer.cli.running import compare_and_report
-
-    raise typer.Exit(compare_and_report(old, new, as_json=json))
-
-
-@app.command(short_help="Show a run's verdict.")
-def report(directory: Directory, json: Json = False) -> None:
-    """Show a run's verdict and write report.md and junit.xml from its summary.json."""
-    from fuzzer.cli.running import show
-
-    show(directory, as_json=json)
-
-
+app.command("judge", epilog=EXITS, short_help="Judge a recorded run again.")(telling.judge)
+app.command("merge", epilog=EXITS, short_help="Put several runs into one table.")(telling.merge)
+app.command(
+    "compare",
+    epilog="Exit status: 0 not worse, 1 worse, 2 usage, 3 cannot tell.",
+    short_help="Compare two runs of one plan.",
+)(telling.compare)
+app.command("report", short_help="Show a run's verdict, or that of several as one.")(telling.report)
+app.command("export", short_help="Exchanges and findings as CSV or Parquet.")(telling.export)
 app.command("demo", epilog=EXITS, short_help="Gate an embedded pair of servers.")(demo_command.demo)
 app.command("plan", short_help="Sample sizes and time, before anything runs.")(plan_command.plan)
 app.command(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fuzzer.cli.telling import Out, Quiet
+
 if TYPE_CHECKING:
     from fuzzer.plan import Plan
 
@@ -23,7 +25,8 @@ def demo(
     model: Annotated[Path | None, typer.Option(metavar="PATH", help="A GGUF of your own, for llamacpp.")] = None,
     requests: Annotated[int | None, typer.Option(metavar="N", help="Judged answers a gated cell.", min=1)] = None,
     seed: Annotated[int, typer.Option(metavar="S", help="Decides prompts, order and faults.", min=0)] = 0,
-    out: Annotated[Path, typer.Option("--out", help="Where run directories are made.")] = Path("reports"),
+    out: Out = Path("reports"),
+    quiet: Quiet = False,
 ) -> None:
     """Boot an embedded pair of servers and gate it.
 
@@ -36,14 +39,14 @@ def demo(
 
     if engine == SIM:
         typer.echo("This engine is SIMULATED: no model is run; its faults are planted.", err=True)
-        raise typer.Exit(anyio.run(_demo_sim, fault, requests, seed, out))
+        raise typer.Exit(anyio.run(_demo_sim, fault, requests, seed, out, quiet))
     if engine == LLAMACPP:
         typer.echo("This engine is REAL: llama.cpp on the CPU; candidate with n-gram speculation.", err=True)
-        raise typer.Exit(anyio.run(_demo_llama, model, fault, requests, seed, out))
+        raise typer.Exit(anyio.run(_demo_llama, model, fault, requests, seed, out, quiet))
     raise UsageError(f"--engine: {engine!r} is not known; choose from {SIM}, {LLAMACPP}")
 
 
-async def _demo_sim(fault: str | None, requests: int | None, seed: int, out: Path) -> int:
+async def _demo_sim(fault: str | None, requests: int | None, seed: int, out: Path, quiet: bool) -> int:
     from contextlib import AsyncExitStack
 
     from fuzzer.demo import boot_sim, sim_pair
@@ -51,14 +54,16 @@ async def _demo_sim(fault: str | None, requests: int | None, seed: int, out: Pat
     async def gate_pair(name: str) -> int:
         async with AsyncExitStack() as stack:
             plan = await boot_sim(stack, sim_pair(name), seed=seed, requests=requests)
-            return await _gate(plan, out)
+            return await _gate(plan, out, quiet)
 
     if fault is not None:
         return await gate_pair(fault)
     return await _both(gate_pair)
 
 
-async def _demo_llama(model: Path | None, fault: str | None, requests: int | None, seed: int, out: Path) -> int:
+async def _demo_llama(
+    model: Path | None, fault: str | None, requests: int | None, seed: int, out: Path, quiet: bool
+) -> int:
     from contextlib import AsyncExitStack
 
     from fuzzer.demo import boot_llama, check_llama_fault, llama_model
@@ -69,16 +74,16 @@ async def _demo_llama(model: Path | None, fault: str | None, requests: int | Non
     async def gate_pair(name: str) -> int:
         async with AsyncExitStack() as stack:
             plan = await boot_llama(stack, path, name, seed=seed, requests=requests)
-            return await _gate(plan, out)
+            return await _gate(plan, out, quiet)
 
     return await gate_pair(fault or "none")
 
 
-async def _gate(plan: Plan, out: Path) -> int:
-    from fuzzer.cli.running import listening
+async def _gate(plan: Plan, out: Path, quiet: bool) -> int:
+    from fuzzer.report.listeners import Manner, listening
     from fuzzer.run import gate
 
-    with listening(as_json=False) as listeners:
+    with listening(Manner(quiet=quiet)) as listeners:
         run = await gate(plan, out=out, listeners=listeners)
     return run.summary.exit_status
 

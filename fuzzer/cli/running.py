@@ -3,62 +3,67 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import typer
 
 from fuzzer.compare import compare
 from fuzzer.estimate import describe
-from fuzzer.events import Event, Listener
+from fuzzer.events import Listener
 from fuzzer.merge import merge
 from fuzzer.options import header_table
 from fuzzer.plan import Plan
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.report.compared import show as show_comparison
-from fuzzer.report.console import Console, open_screen, render
-from fuzzer.report.files import ReportFiles, load_summary, summary_json, write_reports
+from fuzzer.report.files import load_summary, summary_json, write_reports
+from fuzzer.report.listeners import Manner, listening
+from fuzzer.report.page.compared import write_comparison
+from fuzzer.report.pipes import forgiving
+from fuzzer.report.render import open_screen, render, render_verdict
 from fuzzer.run import Run, resume, run_gate
 from fuzzer.run import rejudge as judge_again
 from fuzzer.summary import Summary
 
 
-def gate_and_report(plan: Plan, *, out: Path, as_json: bool) -> int:
+def gate_and_report(plan: Plan, *, out: Path, manner: Manner) -> int:
     """Run, write the reports, print; returns the exit status."""
-    return _run(lambda listeners: run_gate(plan, out=out, listeners=listeners), as_json=as_json)
+    return _run(lambda listeners: run_gate(plan, out=out, listeners=listeners), manner)
 
 
-def resume_and_report(directory: Path, headers: Sequence[str], *, as_json: bool) -> int:
+def resume_and_report(directory: Path, headers: Sequence[str], manner: Manner) -> int:
     """Resume, write the reports, print; returns the exit status."""
     table = header_table(headers)
-    return _run(lambda listeners: resume(directory, headers=table, listeners=listeners), as_json=as_json)
+    return _run(lambda listeners: resume(directory, headers=table, listeners=listeners), manner)
 
 
-def judge_and_report(directory: Path, *, as_json: bool) -> int:
+def judge_and_report(directory: Path, *, as_json: bool, quiet: bool = False) -> int:
     """Judge again, write the reports, print; returns the exit status."""
     summary = judge_again(directory)
     write_reports(directory, summary)
-    _print(summary, directory, as_json=as_json)
+    _print(summary, directory, as_json=as_json, quiet=quiet)
     return summary.exit_status
 
 
-def merge_and_report(directories: Sequence[Path], out: Path, *, as_json: bool) -> int:
+def merge_and_report(
+    directories: Sequence[Path], out: Path, *, as_json: bool, quiet: bool = False, command: str = "merge"
+) -> int:
     """Put runs together, write their reports into a directory of their own, print; returns the exit status."""
-    summary = merge(directories)
+    summary = merge(directories, command)
     directory = out / f"merged-{hashlib.sha256(summary.run_id.encode()).hexdigest()[:12]}"
     directory.mkdir(parents=True, exist_ok=True)
-    write_reports(directory, summary)
-    _print(summary, directory, as_json=as_json)
+    write_reports(directory, summary, directories)
+    _print(summary, directory, as_json=as_json, quiet=quiet)
     return summary.exit_status
 
 
-def compare_and_report(old: Path, new: Path, *, as_json: bool) -> int:
-    """Compare two runs and print; returns the exit status."""
+def compare_and_report(old: Path, new: Path, page: Path | None, *, as_json: bool) -> int:
+    """Compare two runs, write the page if one is asked for, and print; returns the exit status."""
     compared = compare(old, new)
-    with _output():
+    if page is not None:
+        write_comparison(page, compared)
+    with forgiving():
         if as_json:
             sys.stdout.write(compared.model_dump_json(indent=2) + "\n")
         else:
@@ -66,11 +71,11 @@ def compare_and_report(old: Path, new: Path, *, as_json: bool) -> int:
     return compared.exit_status
 
 
-def show(directory: Path, *, as_json: bool) -> None:
+def show(directory: Path, *, as_json: bool, quiet: bool = False) -> None:
     """Print a finished run and write its reports anew from summary.json."""
     summary = load_summary(directory / "summary.json")
     write_reports(directory, summary)
-    _print(summary, directory, as_json=as_json)
+    _print(summary, directory, as_json=as_json, quiet=quiet)
 
 
 def dry(plan: Plan, *, as_json: bool) -> None:
@@ -86,45 +91,19 @@ def dry(plan: Plan, *, as_json: bool) -> None:
         typer.echo(f"  {cell.role:8} {cell.key}")
 
 
-@contextmanager
-def listening(*, as_json: bool) -> Iterator[list[Listener]]:
-    """Files first, then the console: whatever happens to the terminal, the reports are written."""
-    with Console(json=as_json) as console:
-        yield [ReportFiles(), _forgiving(console)]
-
-
-def _forgiving(listener: Listener) -> Listener:
-    """A listener whose terminal or pipe may go away: the run and its exit status do not depend on it."""
-
-    def take(event: Event) -> None:
-        with _output():
-            listener(event)
-
-    return take
-
-
-@contextmanager
-def _output() -> Iterator[None]:
-    try:
-        yield
-        sys.stdout.flush()
-    except (OSError, SystemExit):  # rich leaves the process when its pipe breaks
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-
-
-def _run(start: Callable[[list[Listener]], Run], *, as_json: bool) -> int:
-    with listening(as_json=as_json) as listeners:
+def _run(start: Callable[[list[Listener]], Run], manner: Manner) -> int:
+    with listening(manner) as listeners:
         run = start(listeners)
-    if as_json:
+    if manner.json:
         _print(run.summary, run.directory, as_json=True)
     return run.summary.exit_status
 
 
-def _print(summary: Summary, directory: Path, *, as_json: bool) -> None:
-    with _output():
+def _print(summary: Summary, directory: Path, *, as_json: bool, quiet: bool = False) -> None:
+    with forgiving():
         if as_json:
             sys.stdout.write(summary_json(summary))
+        elif quiet:
+            render_verdict(summary, open_screen())
         else:
             render(summary, open_screen(), directory)

@@ -10,32 +10,27 @@ from typing import TextIO
 
 from rich.text import Text
 
-from fuzzer.events import (
-    BlockJudged,
-    CellDecided,
-    Event,
-    ExchangeDone,
-    FindingSeen,
-    PreflightDone,
-    RunFinished,
-    RunStarted,
-    StageStarted,
-)
+from fuzzer.events import BlockJudged, CellDecided, Event, FindingSeen, PreflightDone, RunFinished, RunStarted
 from fuzzer.finding import Finding
-from fuzzer.report.progress import Progress
-from fuzzer.report.render import open_screen, render
+from fuzzer.report.live import Live
+from fuzzer.report.progress import Progress, doing, pace
+from fuzzer.report.render import open_screen, render, render_verdict
 from fuzzer.report.sentences import verdict_line
 from fuzzer.report.text import clean
+from fuzzer.report.words import STATUS
 
 __all__ = ["Console", "open_screen", "render"]
 
+HEARTBEAT = 60.0  # seconds between lines of a build log: many build servers stop a job that says nothing
+
 
 class Console:
-    """Listens to a run: progress on ``err`` if that is a terminal, the final report on ``out``.
+    """Listens to a run: progress on ``err``, the final report on ``out``.
 
-    Elsewhere only the plan line goes to ``err`` before the report. With ``json`` nothing is written to ``out``, which
-    is then the caller's for the summary. Use it as a context manager, so that an interrupted run gives the terminal
-    back.
+    Where ``err`` is a terminal the progress is painted in place, elsewhere it is plain lines: the plan, each cell as it
+    is decided, the first certain finding of each key, and a line a minute. With ``json`` nothing is written to ``out``,
+    which is then the caller's for the summary. With ``quiet`` there is no progress, and of the report the verdict's
+    line. Use it as a context manager, so that an interrupted run gives the terminal back.
     """
 
     def __init__(
@@ -44,17 +39,20 @@ class Console:
         out: TextIO | None = None,
         err: TextIO | None = None,
         json: bool = False,
+        quiet: bool = False,
         width: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._out = open_screen(out, width)
         self._err = open_screen(err, width, stderr=True)
         self._json = json
-        self._live = self._err.file.isatty()  # rich would also take FORCE_COLOR in a build log for a terminal
-        self._progress = Progress(self._err, clock)
-        self._directory: Path | None = None
-        self._redacted = False
+        self._quiet = quiet
+        # rich would also take FORCE_COLOR in a build log for a terminal
+        self._painting = self._err.file.isatty() and not quiet
+        self._live = Live(clock)
+        self._progress = Progress(self._err, self._live)
         self._told: set[str] = set()
+        self._spoke = clock()
 
     def __enter__(self) -> Console:
         return self
@@ -70,61 +68,62 @@ class Console:
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
+        self._live.take(event)
         match event:
             case RunStarted():
-                self._started(event)
+                self._started()
             case PreflightDone():
                 self._planned(event)
             case RunFinished():
                 self._finished(event)
-            case _ if self._live:
-                self._watch(event)
+            case FindingSeen(finding):
+                self._found(finding)
+            case CellDecided():
+                self._decided(event)
+            case BlockJudged() if not self._painting:
+                self._beat()
             case _:
                 pass
 
-    def _started(self, event: RunStarted) -> None:
-        self._directory = Path(event.directory)
-        self._redacted = event.plan.redact_content
-        if self._live:
-            again = "resumed " if event.resumed else ""
-            self._say(f"{again}run {clean(event.run_id, 100)} in {clean(event.directory, 500)}")
-            self._progress.start(event.plan.cells())
+    def _started(self) -> None:
+        if self._painting:
+            again = "resumed " if self._live.resumed else ""
+            self._say(f"{again}run {clean(self._live.run_id, 100)} in {clean(self._live.directory, 500)}")
+            self._progress.start()
 
     def _planned(self, event: PreflightDone) -> None:
         self._say(clean(event.planned, 1000))
-        self._progress.planned = event.preflight.planned_seconds
-        if self._live:
+        if self._painting:
             for line in (*event.preflight.problems, *event.preflight.warnings):
                 self._say(clean(line, 400), "yellow")
 
     def _finished(self, event: RunFinished) -> None:
         self.close()
-        if not self._json:
-            render(event.summary, self._out, self._directory)
-        elif self._live:
-            self._say(verdict_line(event.summary))
-
-    def _watch(self, event: Event) -> None:
-        match event:
-            case StageStarted():
-                self._progress.stage_started(event)
-            case ExchangeDone():
-                self._progress.exchange_done(event)
-            case BlockJudged():
-                self._progress.block_judged(event)
-            case CellDecided():
-                self._progress.cell_decided(event)
-            case FindingSeen(finding):
-                self._found(finding)
-            case _:
-                pass
+        if self._json:
+            if self._painting:
+                self._say(verdict_line(event.summary))
+        elif self._quiet:
+            render_verdict(event.summary, self._out)
+        else:
+            render(event.summary, self._out, Path(self._live.directory))
 
     def _found(self, finding: Finding) -> None:
         """Tell the first certain finding of each key as it happens; the rest waits for the report."""
         if finding.certainty == "certain" and finding.key not in self._told:
             self._told.add(finding.key)
-            what = "" if self._redacted else f": {clean(finding.summary, 200)}"
+            what = "" if self._live.redacted else f": {clean(finding.summary, 200)}"
             self._say(f"certain {finding.kind} ({clean(finding.key, 120)}){what}", "bold red")
 
+    def _decided(self, event: CellDecided) -> None:
+        if not self._painting:
+            why = f": {clean(event.message, 300)}" if event.message else ""
+            self._say(f"{clean(event.cell, 120)}: {STATUS[event.status]}{why}")
+
+    def _beat(self) -> None:
+        if self._live.clock() - self._spoke >= HEARTBEAT:
+            self._say(f"{pace(self._live)}; {doing(self._live)}")
+
     def _say(self, line: str, style: str = "") -> None:
-        self._err.print(Text(line, style), soft_wrap=not self._live)
+        self._spoke = self._live.clock()
+        if not self._quiet:
+            self._err.print(Text(line, style), soft_wrap=not self._painting)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -40,19 +41,22 @@ class ReportFiles:
             write_reports(self._directory, event.summary)
 
 
-def write_reports(directory: Path, summary: Summary) -> list[Path]:
-    """Write the reports into a run directory and return their paths; redacted if the summary asks for that."""
+def write_reports(directory: Path, summary: Summary, sources: Sequence[Path] = ()) -> list[Path]:
+    """Write the reports into a run directory and return their paths; redacted if the summary asks for that.
+
+    ``sources`` are the directories whose histories the page shows, where it is not this one's own.
+    """
     texts = {
         SUMMARY: summary_json(summary),
         "report.md": markdown(summary),
         "junit.xml": junit(summary),
-        "report.html": html(summary, directory),
+        "report.html": html(summary, directory, sources),
     }
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if summary.redacted and (directory / FINDINGS).exists():
             _redact_findings(directory / FINDINGS)
-        return [_write(directory / name, text) for name, text in texts.items()]
+        return [write_whole(directory / name, text) for name, text in texts.items()]
     except OSError as error:
         raise HistoryError(f"cannot write reports into {directory}: {error.strerror or error}") from error
 
@@ -84,10 +88,10 @@ def load_summary(path: Path) -> Summary:
 def _redact_findings(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     findings = (redacted_finding(Finding.model_validate_json(line)) for line in lines)
-    _write(path, "".join(finding.model_dump_json() + "\n" for finding in findings))
+    write_whole(path, "".join(finding.model_dump_json() + "\n" for finding in findings))
 
 
-def _write(path: Path, text: str) -> Path:
+def write_whole(path: Path, text: str) -> Path:
     """Write through another file in the same directory, so that no reader ever sees half a report."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:

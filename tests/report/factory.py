@@ -6,6 +6,7 @@ import io
 from typing import Literal
 
 from fuzzer.finding import Certainty, Donor, Finding, Kind, dedupe_key
+from fuzzer.history.records import Counters, Stage
 from fuzzer.plan import Endpoint, Plan, Role, ScheduleName
 from fuzzer.stats import clopper_pearson_upper, mcnemar, wilson
 from fuzzer.summary import (
@@ -373,6 +374,16 @@ def secret() -> Summary:
 
 def everything() -> tuple[Summary, ...]:
     return (passing(), failing(), inconclusive(), two_heads(), no_reference(), secret())
+
+
+def stage(*, drafts: float, accepted: float) -> Stage:
+    """A stage on the candidate whose engine counted so many verify steps and accepted tokens."""
+    before = Counters(at_ns=0, drafts=10.0, draft_tokens=50.0, accepted_tokens=20.0)
+    after = Counters(at_ns=1, drafts=10 + drafts, draft_tokens=50 + 5 * drafts, accepted_tokens=20 + accepted)
+    return Stage(
+        key="s", cell="candidate/nvfp4/c8/closed-loop", arm="candidate", endpoint="candidate", phase="measure", block=0,
+        concurrency=8, share_at_n=1.0, min_in_flight=8, max_in_flight=8, seconds=1.0, before=before, after=after,
+    )  # fmt: skip
 
 
 def plan() -> Plan:

@@ -11,10 +11,13 @@ from fuzzer.events import (
     CellDecided,
     Event,
     ExchangeDone,
+    ExchangeSent,
     FindingSeen,
+    LoadSeen,
     PreflightDone,
     RunFinished,
     RunStarted,
+    StageDone,
     StageStarted,
 )
 from fuzzer.report.console import Console
@@ -53,9 +56,16 @@ def told(
     return out.getvalue(), err.getvalue()
 
 
-def test_without_a_terminal_only_the_plan_line_precedes_the_report() -> None:
+PLAIN = [
+    "1,700 requests, about 13 min",
+    "certain bleed (bleed/concurrent/history@candidate): it holds 'KITE\\x1b[2J'",
+    "candidate/nvfp4/c8/closed-loop: FAIL: above p0",
+]
+
+
+def test_without_a_terminal_plain_lines_precede_the_report() -> None:
     out, err = told(factory.failing(), io.StringIO())
-    assert err == "1,700 requests, about 13 min\n"
+    assert err.splitlines() == PLAIN
     assert "FAIL: " in out.splitlines()[0]
     assert "reports/run-1" in out
 
@@ -63,7 +73,35 @@ def test_without_a_terminal_only_the_plan_line_precedes_the_report() -> None:
 def test_a_build_log_that_forces_colour_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     _, err = told(factory.passing(), io.StringIO())
-    assert err == "1,700 requests, about 13 min\n"
+    assert bare(err).splitlines() == PLAIN
+
+
+def test_no_colour_means_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    _, err = told(factory.failing(), Terminal())
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", err)
+    assert "48/331 judged, 2 failed" in err
+
+
+def test_quiet_leaves_the_verdict_s_line() -> None:
+    out, err = io.StringIO(), Terminal()
+    with Console(out=out, err=err, quiet=True, width=100, clock=lambda: 0.0) as console:
+        for event in events(factory.failing()):
+            console(event)
+    assert err.getvalue() == ""
+    assert re.fullmatch(r"FAIL: [^\n]+\n", out.getvalue())
+
+
+def test_a_build_log_hears_of_a_long_run_once_a_minute() -> None:
+    now, err = [0.0], io.StringIO()
+    with Console(out=io.StringIO(), err=err, width=200, clock=lambda: now[0]) as console:
+        console(RunStarted("r", "reports/r", factory.plan(), resumed=False))
+        for moment in (30.0, 61.0, 90.0, 122.0):
+            now[0] = moment
+            console(BlockJudged(C8, 0, 0, 48, 331))
+    lines = err.getvalue().splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("0 of 3 cells done, 0 in flight")
 
 
 def test_json_leaves_standard_output_alone() -> None:
@@ -104,14 +142,17 @@ def test_an_interrupted_run_gives_the_cursor_back() -> None:
     assert err.rindex("\x1b[?25h") > err.rindex("\x1b[?25l")
 
 
+def bare(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+
+
 def picture(steps: Callable[[Console], None], now: list[float], width: int = 100) -> str:
     """The last frame on a terminal, without its control sequences."""
     err = Terminal()
     with Console(out=io.StringIO(), err=err, width=width, clock=lambda: now[0]) as console:
         console(RunStarted("r", "reports/r", factory.plan(), resumed=False))
         steps(console)
-    last = err.getvalue().rsplit("\x1b[2K", 1)[0]
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", last)
+    return bare(err.getvalue().rsplit("\x1b[2K", 1)[0])
 
 
 def test_time_left_follows_from_the_pace_so_far() -> None:
@@ -136,6 +177,34 @@ def test_the_picture_says_what_is_being_done_and_how_cells_ended() -> None:
     assert "calibration on the reference at concurrency 8, block 1: 1/57; 1 exchange in 0 s, 1 service failure" in text
     assert re.search(r"c1 nvfp4 closed-loop .* info only", text)
     assert re.search(r"c8 nvfp4 burst-solo .* to come", text)
+
+
+def busy(console: Console) -> None:
+    console(StageStarted(C8, "candidate", "measure", 0, 48, 8))
+    for _ in range(9):
+        console(ExchangeSent("candidate", "measure"))
+    console(ExchangeDone("candidate", "measure", "ok"))
+    console(LoadSeen("candidate", 8.0, 3.0, 0.5))
+    console(StageDone(factory.stage(drafts=100, accepted=190)))
+    console(FindingSeen(factory.bleed("it holds 'KITE\x1b[2J'")))
+    console(FindingSeen(factory.finding("corruption", "loop", "a possible one", certainty="possible")))
+
+
+def test_the_picture_shows_load_acceptance_and_the_latest_finding() -> None:
+    text = picture(busy, [0.0], width=160)
+    assert "0 of 3 cells done, 8 in flight" in text
+    assert "2.90 tokens a verify step" in text
+    assert "servers: candidate 8 running, 3 waiting, KV pool 50 %" in text
+    assert "findings: 1 certain, 1 possible; latest bleed/concurrent/history@candidate: it holds 'KITE\\x1b[2J'" in text
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_a_narrow_terminal_cuts_lines_and_wraps_none(width: int) -> None:
+    text = picture(busy, [0.0], width=width)
+    frame = [line.rstrip() for line in text[text.rindex("c1 nvfp4 closed-loop") :].splitlines()]
+    assert max(map(len, frame)) <= width
+    assert frame[1].startswith("c8 nvfp4 closed-loop")
+    assert len([line for line in frame if line]) == 3 + 4
 
 
 def test_cells_that_do_not_fit_the_terminal_are_counted() -> None:

@@ -111,10 +111,11 @@ def run(folder: Path, *, said: str = "the other answer", asked: str = "What is i
 
 def test_a_finding_shows_both_answers_the_donor_and_who_was_in_flight(tmp_path: Path) -> None:
     text = page(run(tmp_path), tmp_path)
-    assert "<mark>the other</mark>" in text.replace("</mark> <mark>", " ")
-    assert "my own answer" in text
+    assert '<mark class="differs">my</mark>' in text
+    assert '<mark class="span">the other answer</mark>' in text.replace('</mark><mark class="span">', "")
     assert "the donor&#39;s prompt" in text
     assert "victim, its donor, and 0 more in flight with it" in text
+    assert "p000000 victim" in text
     assert 'class="narrow"' in text or 'class="thin"' in text
 
 

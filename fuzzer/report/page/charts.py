@@ -7,18 +7,33 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fuzzer.compare import Compared
 from fuzzer.report.words import ordered
-from fuzzer.summary import CellSummary, Summary
+from fuzzer.stats import wilson
+from fuzzer.summary import CellSummary, NoiseFloor, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SIZE = (5.6, 3.6)  # inches
+_SIZE = (4.8, 3.3)  # inches
 _INK = "#010203"  # replaced by the text colour of the page
 _COLOURS = ("#e8590c", "#4c7ef3", "#2f9e44", "#ae3ec9", "#1098ad", "#d9820b", "#d6336c", "#868e96")
 _REFERENCE = "#64748b"
 _PROLOGUE = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 _DATE = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
+
+
+def everything(summary: Summary) -> list[tuple[str, str]]:
+    """Title and SVG of every plot that there is something to show in."""
+    drawn = (
+        ("Failure rate, with 95 % Wilson intervals", rates(summary)),
+        ("Outputs that differ: candidate v reference, and the noise floor", floors(summary)),
+        ("Speed-up", speeds(summary)),
+        ("Latency", latencies(summary)),
+        ("Throughput", throughputs(summary)),
+        ("Acceptance length", acceptances(summary)),
+    )
+    return [(title, svg) for title, svg in drawn if svg]
 
 
 def rates(summary: Summary) -> str:
@@ -34,13 +49,77 @@ def rates(summary: Summary) -> str:
         for index, ((name, schedule), members) in enumerate(series.items()):
             shift = (index - (len(series) - 1) / 2) * width
             colour = _COLOURS[index % len(_COLOURS)]
-            _points(axes, levels, members, shift, colour, f"{name}, {schedule}")
+            xs = [levels.index(cell.concurrency) + shift for cell in members]
+            _intervals(axes, xs, [(cell.rate.k, cell.rate.n) for cell in members], colour, f"{name}, {schedule}")
         _references(axes, levels, cells)
         axes.axhline(100 * summary.max_wrong_rate, color=_INK, linewidth=0.8, linestyle=":", label="limit")
         axes.set_ylabel("failed, % of judged answers")
-        axes.set_ylim(bottom=0)
 
     return _svg(plot, levels, "Failure rate by concurrency, with 95 % Wilson intervals")
+
+
+def floors(summary: Summary) -> str:
+    """Share of calibration prompts whose output differs: candidate v reference, reference v itself; "" if not seen."""
+    found: dict[tuple[str, int], tuple[CellSummary, NoiseFloor]] = {}
+    for cell in ordered(summary.cells):
+        if cell.noise_floor is not None and cell.noise_floor.n:
+            found.setdefault((cell.candidate, cell.concurrency), (cell, cell.noise_floor))
+    if not found:
+        return ""
+    levels = sorted({level for _, level in found})
+    owners = list(_series([cell for cell, _ in found.values()]))
+    names = list(dict.fromkeys(name for name, _ in owners))
+
+    def plot(axes: Axes) -> None:
+        width = 0.6 / (2 * len(names))
+        for index, name in enumerate(names):
+            mine = [(cell, floor) for cell, floor in found.values() if _owner(cell) == name]
+            for side, (label, colour) in enumerate(((name, _COLOURS[index % len(_COLOURS)]), ("", _REFERENCE))):
+                shift = (2 * index + side - len(names) + 0.5) * width
+                xs = [levels.index(cell.concurrency) + shift for cell, _ in mine]
+                counts = [(floor.reference if side else floor.candidate, floor.n) for _, floor in mine]
+                told = (
+                    "reference v itself (noise floor)" if side and not index else "" if side else f"{label} v reference"
+                )
+                _intervals(axes, xs, counts, colour, told)
+        axes.set_ylabel("outputs that differ, %")
+
+    return _svg(plot, levels, "Outputs that differ by concurrency, with 95 % Wilson intervals")
+
+
+def latencies(summary: Summary) -> str:
+    """Median seconds of an answer at both ends, by concurrency; "" where not known."""
+    return _both_ends(
+        summary, "candidate_seconds", "reference_seconds", "median seconds", "Median latency by concurrency"
+    )
+
+
+def throughputs(summary: Summary) -> str:
+    """Output tokens per second at both ends, by concurrency; "" where not known."""
+    return _both_ends(
+        summary, "candidate_tokens_per_second", "reference_tokens_per_second", "output tokens/s",
+        "Throughput by concurrency",
+    )  # fmt: skip
+
+
+def _both_ends(summary: Summary, ours: str, theirs: str, unit: str, title: str) -> str:
+    cells = [cell for cell in ordered(summary.cells) if getattr(cell.speed, ours) is not None]
+    if not cells:
+        return ""
+    levels = sorted({cell.concurrency for cell in cells})
+
+    def plot(axes: Axes) -> None:
+        for index, ((name, schedule), members) in enumerate(_series(cells).items()):
+            colour = _COLOURS[index % len(_COLOURS)]
+            for field, style, label in ((ours, "o-", f"{name}, {schedule}"), (theirs, "x:", "")):
+                known = [cell for cell in members if getattr(cell.speed, field) is not None]
+                xs = [levels.index(cell.concurrency) for cell in known]
+                ys = [getattr(cell.speed, field) for cell in known]
+                axes.plot(xs, ys, style, color=colour, markersize=5, label=label or None)
+        axes.plot([], [], "x:", color=_REFERENCE, label="its reference")
+        axes.set_ylabel(unit)
+
+    return _svg(plot, levels, title)
 
 
 def speeds(summary: Summary) -> str:
@@ -61,7 +140,6 @@ def speeds(summary: Summary) -> str:
                       label=f"{name}, {schedule}", markersize=5)  # fmt: skip
         axes.axhline(1, color=_INK, linewidth=0.8, linestyle=":", label="as fast as the reference")
         axes.set_ylabel("times the reference's tokens/s")
-        axes.set_ylim(bottom=0)
 
     return _svg(plot, levels, "Speed-up by concurrency")
 
@@ -79,31 +157,50 @@ def acceptances(summary: Summary) -> str:
             axes.plot(xs, [_length(cell) for cell in members], "o-", color=_COLOURS[index % len(_COLOURS)],
                       label=f"{name}, {schedule}", markersize=5)  # fmt: skip
         axes.set_ylabel("tokens per verify step")
-        axes.set_ylim(bottom=0)
 
     return _svg(plot, levels, "Acceptance length by concurrency")
+
+
+def changes(compared: Compared) -> str:
+    """Two runs beside each other: each cell's failure rate then and now, with Wilson intervals; "" without any."""
+    cells = [cell for cell in compared.cells if cell.n]
+    if not cells:
+        return ""
+
+    def plot(axes: Axes) -> None:
+        for index, (name, colour) in enumerate((("then", _REFERENCE), ("now", _COLOURS[0]))):
+            xs = [place + 0.15 * (2 * index - 1) for place in range(len(cells))]
+            rates = [cell.old if name == "then" else cell.new for cell in cells]
+            _intervals(axes, xs, [(rate.k, rate.n) for rate in rates], colour, name)
+        axes.set_ylabel("failed, % of the prompts in common")
+
+    names = [_plain(cell.key.partition("/")[2]) for cell in cells]
+    return _svg(plot, names, "Failure rate of each cell then and now, with 95 % Wilson intervals", "")
 
 
 def _series(cells: Sequence[CellSummary]) -> dict[tuple[str, str], list[CellSummary]]:
     found: dict[tuple[str, str], list[CellSummary]] = {}
     for cell in cells:
-        head = f" ({cell.lm_head})" if cell.lm_head else ""
-        found.setdefault((_plain(f"{cell.candidate}{head}"), cell.schedule), []).append(cell)
+        found.setdefault((_owner(cell), cell.schedule), []).append(cell)
     return found
 
 
-def _points(axes: Axes, levels: list[int], cells: Sequence[CellSummary], shift: float, colour: str, label: str) -> None:
-    xs = [levels.index(cell.concurrency) + shift for cell in cells]
-    ys = [100 * cell.rate.k / cell.rate.n for cell in cells]
-    spread = [[], []] if not cells else _spread(cells, ys)
-    axes.errorbar(xs, ys, yerr=spread, fmt="o", color=colour, capsize=3, markersize=5, linewidth=1.2, label=label)
+def _owner(cell: CellSummary) -> str:
+    head = f" ({cell.lm_head})" if cell.lm_head else ""
+    return _plain(f"{cell.candidate}{head}")
 
 
-def _spread(cells: Sequence[CellSummary], ys: Sequence[float]) -> list[list[float]]:
-    intervals = [cell.rate.wilson for cell in cells]
-    low = [y - 100 * each.low if each else 0.0 for y, each in zip(ys, intervals, strict=True)]
-    high = [100 * each.high - y if each else 0.0 for y, each in zip(ys, intervals, strict=True)]
-    return [[max(value, 0.0) for value in low], [max(value, 0.0) for value in high]]
+def _intervals(
+    axes: Axes, xs: Sequence[float], counts: Sequence[tuple[int, int]], colour: str, label: str, size: float = 5
+) -> None:
+    """Shares in per cent with their Wilson intervals, at these places."""
+    ys = [100 * k / n for k, n in counts]
+    ends = [wilson(k, n) for k, n in counts]
+    low = [max(y - 100 * end[0], 0.0) for y, end in zip(ys, ends, strict=True)]
+    high = [max(100 * end[1] - y, 0.0) for y, end in zip(ys, ends, strict=True)]
+    axes.errorbar(
+        xs, ys, yerr=[low, high], fmt="o", color=colour, capsize=3, markersize=size, linewidth=1.2, label=label or None
+    )
 
 
 def _references(axes: Axes, levels: list[int], cells: Sequence[CellSummary]) -> None:
@@ -128,7 +225,7 @@ def _plain(text: str) -> str:
     return "".join(char for char in text if char.isprintable() and char not in "$_^\\")[:40] or "?"
 
 
-def _svg(plot: Any, levels: list[int], title: str) -> str:
+def _svg(plot: Any, levels: Sequence[object], title: str, below: str = "concurrency") -> str:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -141,9 +238,10 @@ def _svg(plot: Any, levels: list[int], title: str) -> str:
         figure = Figure(figsize=_SIZE, layout="constrained")
         axes = figure.add_subplot()
         plot(axes)
+        axes.set_ylim(bottom=0, top=max(axes.dataLim.y1, 1e-9) * 1.08)
         axes.set_xticks(range(len(levels)), [str(level) for level in levels])
         axes.set_xlim(-0.6, len(levels) - 0.4)
-        axes.set_xlabel("concurrency", labelpad=2)
+        axes.set_xlabel(below, labelpad=2)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
         buffer = io.StringIO()

@@ -9,24 +9,26 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from pydantic import ValidationError
 
 from fuzzer.finding import Finding
 from fuzzer.history.journal import exchanges, read_history
-from fuzzer.history.records import AnyRecord, Exchange, Prompt, TokenLogprob
+from fuzzer.history.records import AnyRecord, Exchange, Opened, Prompt, TokenLogprob
 from fuzzer.history.scores import Scored, Scores
 from fuzzer.manifest import FINDINGS, HISTORY
 from fuzzer.report.sentences import ranked
 from fuzzer.summary import FindingGroup, Summary
 
-GROUPS = 40  # finding groups with cases of their own
-CASES = 3  # cases a group
-BARS = 48  # exchanges in a timeline, the victim's own included
-TEXT = 6_000  # characters of a prompt or an answer
-TOKENS = 400  # tokens of a margin strip
+GROUPS: Final = 40  # finding groups with cases of their own
+CASES: Final = 3  # cases a group
+BARS: Final = 48  # exchanges in a timeline, the victim's own included
+TEXT: Final = 6_000  # characters of a prompt or an answer
+TOKENS: Final = 400  # tokens of a margin strip
+_PHASES: Final = ("measure", "calibration", "filler")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,17 @@ class Side:
     calls: str
     outcome: str
     finish_reason: str
+    where: str
     margins: tuple[tuple[str, float | None], ...]
     regrets: tuple[tuple[str, float | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One finding with all that the page tells of it; what the history does not hold is None or empty."""
+    """One finding with all that the page tells of it; what the history does not hold is None or empty.
+
+    ``other`` is what the other end said to the same prompt: at the same place of the plan if it was asked there.
+    """
 
     finding: Finding
     prompt: Prompt | None
@@ -71,21 +77,57 @@ class Case:
     bars: tuple[Bar, ...]
 
 
-def cases(directory: Path, summary: Summary) -> dict[str, list[Case]]:
-    """The cases to show, by the key of their group; empty where texts are not to be shown, or nothing is left."""
-    history = directory / HISTORY
-    if summary.redacted or not history.exists():
-        return {}
-    chosen = list(_chosen(directory / FINDINGS, ranked(summary.findings)[:GROUPS]))
+@dataclass(frozen=True, slots=True)
+class First:
+    """The finding that broke the gate first, by when its request was sent; ``seconds`` into the run."""
+
+    finding: Finding
+    seconds: float | None = None
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What the histories of a report's runs hold of its findings: cases by the key of their group."""
+
+    cases: dict[str, list[Case]] = field(default_factory=dict)
+    first: First | None = None
+
+
+def evidence(directories: Iterable[Path], summary: Summary) -> Evidence:
+    """The evidence to show; empty where texts are not to be shown, or nothing is left."""
+    found = Evidence()
+    if summary.redacted:
+        return found
+    for directory in directories:
+        if (directory / HISTORY).exists():
+            _gather(directory, summary, found)
+    return found
+
+
+def _gather(directory: Path, summary: Summary, found: Evidence) -> None:
+    groups = ranked(summary.findings)
+    chosen = list(_chosen(directory / FINDINGS, groups[:GROUPS]))
+    keys = accused(groups)
+    suspects = {each.exchange: each for each in _findings(directory / FINDINGS) if each.key in keys and each.exchange}
     if not chosen:
-        return {}
-    prompts, known, scored = _first_pass(history, chosen)
-    bars = _second_pass(history, [known[key] for finding in chosen if (key := finding.exchange or "") in known])
-    shown: dict[str, list[Case]] = {}
-    for finding in chosen:
-        case = _case(finding, prompts, known, bars)
-        shown.setdefault(finding.key, []).append(_with_regrets(case, scored.get(finding.exchange or "")))
-    return shown
+        return
+    past = _first_pass(directory / HISTORY, chosen, suspects)
+    victims = {key: past.known[key] for each in chosen if (key := each.exchange or "") in past.known}
+    bars = _second_pass(directory / HISTORY, list(victims.values()))
+    for each in chosen:
+        case = _case(each, past, bars)
+        if case.said is not None or each.key not in found.cases:
+            found.cases.setdefault(each.key, []).append(_with_regrets(case, past.scored.get(each.exchange or "")))
+    if past.earliest is not None and found.first is None:
+        sent_ns, key = past.earliest
+        found.first = First(suspects[key], (sent_ns - past.began) / 1e9 if past.began else None)
+
+
+def accused(groups: Iterable[FindingGroup]) -> frozenset[str]:
+    """The keys of what broke the gate by itself; where nothing did, of all that was wrong with the candidate."""
+    open_ = [group for group in groups if not group.waived and group.arm == "candidate"]
+    breaking = frozenset(group.key for group in open_ if group.breaks_gate)
+    return breaking or frozenset(group.key for group in open_ if group.certainty != "possible")
 
 
 def _chosen(path: Path, groups: list[FindingGroup]) -> Iterator[Finding]:
@@ -108,41 +150,65 @@ def _findings(path: Path) -> Iterator[Finding]:
 
 
 def _telling(finding: Finding) -> tuple[int, int]:
-    phases = ("measure", "calibration", "filler")
     return (
-        phases.index(finding.phase) if finding.phase in phases else len(phases),
+        _PHASES.index(finding.phase) if finding.phase in _PHASES else len(_PHASES),
         ("certain", "likely", "possible").index(finding.certainty),
     )
 
 
-def _first_pass(
-    history: Path, chosen: Iterable[Finding]
-) -> tuple[dict[str, Prompt], dict[str, Exchange], dict[str, Scores]]:
-    """The prompts and exchanges that the findings name, their pairs' too, and what was scored of them."""
+@dataclass(slots=True)
+class _Past:
+    """What one reading of the history gives: only what the chosen findings name is kept."""
+
+    began: int = 0
+    prompts: dict[str, Prompt] = field(default_factory=dict)
+    known: dict[str, Exchange] = field(default_factory=dict)
+    scored: dict[str, Scores] = field(default_factory=dict)
+    elsewhere: dict[tuple[str, str], Exchange] = field(default_factory=dict)
+    earliest: tuple[int, str] | None = None
+
+
+def _first_pass(history: Path, chosen: Iterable[Finding], suspects: dict[str, Finding]) -> _Past:
+    """The prompts and exchanges that the findings name, the other end's too, and what was scored of them."""
+    past = _Past()
     keys = {finding.exchange for finding in chosen if finding.exchange}
     keys |= {pair for key in keys if (pair := pair_key(key))}
-    wanted = {name for finding in chosen for name in (finding.prompt, finding.donor and finding.donor.prompt) if name}
-    records = read_history(history)
-    prompts: dict[str, Prompt] = {}
-    scored: dict[str, Scores] = {}
+    victims = {finding.prompt for finding in chosen if finding.prompt}
+    wanted = victims | {finding.donor.prompt for finding in chosen if finding.donor and finding.donor.prompt}
 
     def noting() -> Iterator[AnyRecord]:
-        for record in records:
+        for record in read_history(history):
             if isinstance(record, Prompt) and record.id in wanted:
-                prompts[record.id] = record
+                past.prompts[record.id] = record
             elif isinstance(record, Scored) and record.key in keys:
-                scored[record.key] = record.scores
+                past.scored[record.key] = record.scores
+            elif isinstance(record, Opened):
+                past.began = record.at_ns
             yield record
 
-    known = {exchange.key: exchange for exchange in exchanges(noting()) if exchange.key in keys}
-    return prompts, known, scored
+    for exchange in exchanges(noting()):
+        sent = exchange.sent
+        if exchange.key in keys:
+            past.known[exchange.key] = exchange
+        if exchange.key in suspects and (past.earliest is None or sent.sent_ns < past.earliest[0]):
+            past.earliest = (sent.sent_ns, exchange.key)
+        if sent.prompt in victims:
+            best = past.elsewhere.get((sent.arm, sent.prompt))
+            if best is None or _worth(exchange) < _worth(best):
+                past.elsewhere[sent.arm, sent.prompt] = exchange
+    return past
+
+
+def _worth(exchange: Exchange) -> tuple[int, int]:
+    phase = exchange.sent.phase
+    return (not exchange.ok, _PHASES.index(phase) if phase in _PHASES else len(_PHASES))
 
 
 def _second_pass(history: Path, victims: list[Exchange]) -> dict[str, list[Bar]]:
     """For each victim the exchanges of its endpoint that were in flight with it, the nearest to its start first."""
     found: dict[str, list[Bar]] = {victim.key: [] for victim in victims}
     by_end: dict[tuple[str, str], list[Exchange]] = {}
-    for victim in victims:
+    for victim in {victim.key: victim for victim in victims}.values():
         by_end.setdefault((victim.sent.arm, victim.sent.endpoint), []).append(victim)
     for exchange in exchanges(read_history(history)):
         for victim in by_end.get((exchange.sent.arm, exchange.sent.endpoint), ()):
@@ -182,16 +248,18 @@ def pair_key(key: str) -> str:
     return f"{parts[0]}/{other[parts[1]]}/{parts[2]}" if len(parts) == 3 and parts[1] in other else ""
 
 
-def _case(finding: Finding, prompts: dict[str, Prompt], known: dict[str, Exchange], bars: dict[str, list[Bar]]) -> Case:
+def _case(finding: Finding, past: _Past, bars: dict[str, list[Bar]]) -> Case:
     key = finding.exchange or ""
-    pair = known.get(pair_key(key))
-    same = pair is not None and key in known and pair.sent.prompt == known[key].sent.prompt
+    pair = past.known.get(pair_key(key))
+    if pair is None or key not in past.known or pair.sent.prompt != past.known[key].sent.prompt:
+        other = "reference" if finding.arm == "candidate" else "candidate"
+        pair = past.elsewhere.get((other, finding.prompt or ""))
     return Case(
         finding=finding,
-        prompt=prompts.get(finding.prompt or ""),
-        said=_side(known.get(key)),
-        other=_side(pair) if same else None,
-        donor=prompts.get((finding.donor and finding.donor.prompt) or ""),
+        prompt=past.prompts.get(finding.prompt or ""),
+        said=_side(past.known.get(key)),
+        other=_side(pair),
+        donor=past.prompts.get((finding.donor and finding.donor.prompt) or ""),
         bars=tuple(bars.get(key, ())),
     )
 
@@ -205,7 +273,7 @@ def _with_regrets(case: Case, scores: Scores | None) -> Case:
 
 def _side(exchange: Exchange | None) -> Side | None:
     received = exchange.received if exchange else None
-    if received is None:
+    if exchange is None or received is None:
         return None
     return Side(
         text=clip(received.text),
@@ -213,6 +281,7 @@ def _side(exchange: Exchange | None) -> Side | None:
         calls=clip("\n".join(f"{call.name}({call.arguments})" for call in received.tool_calls)),
         outcome=received.outcome,
         finish_reason=received.finish_reason or "",
+        where=f"{exchange.sent.phase}, concurrency {exchange.sent.concurrency}",
         margins=_margins(received.logprobs or ()),
     )
 

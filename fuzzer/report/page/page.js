@@ -6,6 +6,10 @@
   document.getElementById("theme").addEventListener("click", function () {
     root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
   });
+  function on(id, kind, act) {
+    var node = document.getElementById(id);
+    if (node) { node.addEventListener(kind, act); }
+  }
   function number(text) {
     var found = /-?\d[\d,]*\.?\d*(?:e[+-]?\d+)?/i.exec(text);
     return found ? parseFloat(found[0].replace(/,/g, "")) : NaN;
@@ -55,19 +59,24 @@
       URL.revokeObjectURL(link.href);
     });
   });
-  var find = document.getElementById("find");
-  find.addEventListener("input", function () {
-    var wanted = find.value.toLowerCase();
+  on("find", "input", function () {
+    var wanted = this.value.toLowerCase();
     document.querySelectorAll("details.finding").forEach(function (finding) {
       finding.hidden = finding.textContent.toLowerCase().indexOf(wanted) < 0;
     });
   });
-  var unfold = document.getElementById("unfold");
-  unfold.addEventListener("click", function () {
+  on("unfold", "click", function () {
+    var unfold = this;
     var open = unfold.textContent === "open all";
     document.querySelectorAll("details.finding").forEach(function (finding) { finding.open = open; });
     unfold.textContent = open ? "close all" : "open all";
   });
+  function reveal() {
+    var aim = location.hash && document.getElementById(location.hash.slice(1));
+    for (var node = aim; node; node = node.parentElement) { if (node.tagName === "DETAILS") { node.open = true; } }
+  }
+  window.addEventListener("hashchange", reveal);
+  reveal();
   function copied(button) {
     button.textContent = "copied";
     button.setAttribute("aria-live", "polite");

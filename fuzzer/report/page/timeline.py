@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fuzzer.report.page.evidence import Bar
+from fuzzer.report.words import plural
 
 _WIDTH = 960
 _ROW = 18
-_LEFT = 96
+_LEFT = 150
 _TOP = 26
 _LEAST = 3  # pixels; a bar that ended at once can still be seen
 
@@ -38,6 +39,8 @@ class Drawing:
     rows: tuple[Row, ...]
     ticks: tuple[tuple[float, str], ...]
     words: str
+    roles: tuple[str, ...]
+    cut: bool
 
 
 def draw(bars: Sequence[Bar], victim: str, donor: str | None) -> Drawing | None:
@@ -56,10 +59,12 @@ def draw(bars: Sequence[Bar], victim: str, donor: str | None) -> Drawing | None:
     ticks = tuple((at(int(start + step * n)), f"{step * n / 1e6:.4g} ms") for n in range(5))
     roles = [row.role for row in rows]
     words = (
-        f"{len(rows)} exchanges over {(end - start) / 1e6:.4g} ms: the victim, "
+        f"{plural(len(rows), 'exchange')} over {(end - start) / 1e6:.4g} ms: the victim, "
         f"{'its donor, ' if 'donor' in roles else ''}and {len(rows) - 1 - ('donor' in roles)} more in flight with it"
     )
-    return Drawing(_WIDTH, _TOP + _ROW * len(rows) + 6, _LEFT, rows, ticks, words)
+    shown = tuple(role for role in ("victim", "donor", "neighbour", "filler") if role in roles)
+    height = _TOP + _ROW * len(rows) + 6
+    return Drawing(_WIDTH, height, _LEFT, rows, ticks, words, shown, any(row.cut for row in rows))
 
 
 def _row(bar: Bar, index: int, at: Callable[[int], float], victim: str, donor: str | None, start: int, end: int) -> Row:
@@ -68,7 +73,7 @@ def _row(bar: Bar, index: int, at: Callable[[int], float], victim: str, donor: s
     first = f", first token after {(bar.first_ns - bar.sent_ns) / 1e6:.4g} ms" if bar.first_ns else ""
     took = f"sent at {(bar.sent_ns - start) / 1e6:.4g} ms{first}, took {(stop - bar.sent_ns) / 1e6:.4g} ms"
     return Row(
-        label=bar.prompt,
+        label=f"{bar.prompt} {role}" if role in ("victim", "donor") else bar.prompt,
         role=role,
         hint=f"{role}: {bar.key} ({bar.outcome}), {took}",
         x=at(bar.sent_ns),

@@ -1,0 +1,142 @@
+"""What somebody with one minute asks of the page, answered in a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from fuzzer.finding import Donor, Finding
+from fuzzer.report.page.evidence import Evidence, First, accused
+from fuzzer.report.page.replay import Replays
+from fuzzer.report.sentences import donor, exclusion, ranked
+from fuzzer.report.text import clean
+from fuzzer.report.words import duration, listed, ordered, percent, place_of
+from fuzzer.summary import CellSummary, Summary
+
+State = Literal["good", "bad", "unsure"]
+
+_WORD: Final[dict[State, str]] = {"good": "yes", "bad": "NO", "unsure": "not known"}
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Whether to roll out at one concurrency: ``where`` names it, ``word`` is the answer, ``why`` the reason."""
+
+    where: str
+    word: str
+    state: State
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The four answers; empty texts where there is nothing to say.
+
+    ``first`` says what failed first, ``donor`` whose content bled; ``anchor`` is the key of the finding they speak of,
+    ``ask`` the option that measures another level.
+    """
+
+    levels: tuple[Level, ...]
+    ask: str
+    first: str
+    donor: str
+    anchor: str
+    command: str
+    command_note: str
+
+
+def answers(summary: Summary, evidence: Evidence, replays: Replays) -> Answers:
+    """All of them; without a history, what failed first is not known and the worst finding is told in its place."""
+    first = evidence.first or _worst(summary)
+    command, note = replays.command(first.finding) if first is not None else ("", "")
+    return Answers(
+        levels=tuple(levels(summary)),
+        ask=_ask(summary),
+        first=_first(first, summary) if first is not None else "",
+        donor=_donor(first, evidence, summary),
+        anchor=first.finding.key if first is not None else "",
+        command=command,
+        command_note=note,
+    )
+
+
+def levels(summary: Summary) -> Iterator[Level]:
+    """An answer for every gated level of every candidate: yes only if each of its cells passed."""
+    several = len({(cell.candidate, cell.lm_head) for cell in summary.cells}) > 1
+    groups: dict[tuple[int, str | None, str], list[CellSummary]] = {}
+    for cell in ordered(summary.cells):
+        if cell.role == "gated":
+            groups.setdefault((cell.concurrency, cell.lm_head, cell.candidate), []).append(cell)
+    for (level, head, candidate), cells in groups.items():
+        who = f", {clean(candidate, 40)} (lm_head {clean(head or 'unstated', 40)})" if several else ""
+        failed = [cell for cell in cells if cell.status == "fail"]
+        undecided = [cell for cell in cells if cell.status not in ("fail", "pass")]
+        state: State = "bad" if failed else "unsure" if undecided else "good"
+        why = _why(failed, undecided, cells, summary)
+        if state == "good" and (doubt := _doubt(summary)):
+            state, why = "unsure", doubt
+        yield Level(f"at concurrency {level}{who}", _WORD[state], state, why)
+
+
+def _doubt(summary: Summary) -> str:
+    """What stands against the whole run, whatever its cells say; empty if nothing does."""
+    said = [reason.message for reason in summary.reasons if not reason.cell and reason.code != "passed"]
+    return clean(said[0], 300) if said and summary.verdict != "pass" else ""
+
+
+def _why(failed: list[CellSummary], undecided: list[CellSummary], cells: list[CellSummary], summary: Summary) -> str:
+    if failed:
+        return f"it fails under {listed([cell.schedule for cell in failed])}"
+    if undecided:
+        first = undecided[0]
+        reason = f": {clean(first.reasons[0], 200)}" if first.reasons else ""
+        return f"{listed([cell.schedule for cell in undecided])} undecided{reason}"
+    ruled = [rate for cell in cells if (rate := exclusion(cell, summary)) is not None]
+    shapes = listed([cell.schedule for cell in cells])
+    bound = (
+        f"a failure rate of {percent(max(ruled))} or more is ruled out under {shapes}" if ruled else f"under {shapes}"
+    )
+    return f"{bound}, at {percent(summary.confidence)} (one-sided)"
+
+
+def _ask(summary: Summary) -> str:
+    """The option that measures a higher level than any that was."""
+    top = max((cell.concurrency for cell in summary.cells if cell.role == "gated"), default=4)
+    return f"--concurrency 1,{2 * top}"
+
+
+def _worst(summary: Summary) -> First | None:
+    groups = ranked(summary.findings)
+    keys = accused(groups)
+    return next((First(group.example) for group in groups if group.key in keys), None)
+
+
+def _first(first: First, summary: Summary) -> str:
+    found = first.finding
+    when = f", {duration(first.seconds)} into the run" if first.seconds is not None else ""
+    phase = " (in calibration)" if found.phase == "calibration" else ""
+    where = place_of(found.cell, summary).removesuffix(", calibration")
+    return f"{clean(found.summary, 300)}; at {where}{phase}{when}"
+
+
+def _donor(first: First | None, evidence: Evidence, summary: Summary) -> str:
+    """The donor of what failed first; else that of the worst finding that names one."""
+    others = [group.example for group in ranked(summary.findings)]
+    shown = [case.finding for cases in evidence.cases.values() for case in cases]
+    found = first.finding if first is not None and first.finding.donor else _with_donor([*others, *shown])
+    if found is None or found.donor is None:
+        return ""
+    return f"{_victim(found)} got {_span(found.donor)} of {donor(found.donor)}"
+
+
+def _with_donor(findings: list[Finding]) -> Finding | None:
+    return next((finding for finding in findings if finding.donor is not None), None)
+
+
+def _victim(found: Finding) -> str:
+    return f"prompt {clean(found.prompt, 60)}" if found.prompt else "the victim"
+
+
+def _span(found: Donor) -> str:
+    return f"'{clean(found.span, 80)}'"

@@ -1,0 +1,113 @@
+"""The page's tables and its heat map: the bulk of a run as aggregates, each to be saved as CSV."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from fuzzer.report import costs
+from fuzzer.report.divergence import histogram
+from fuzzer.report.matrix import matrix
+from fuzzer.report.page.layout import Table
+from fuzzer.report.rows import rows
+from fuzzer.report.text import clean
+from fuzzer.report.words import STATUS, ordered, percent
+from fuzzer.summary import CellSummary, Summary
+
+_STATES: Final = {"pass": "good", "fail": "bad", "informational": "calm"}
+_RESULT: Final = ("N", "lm_head", "candidate", "schedule", "failures", "rate", "bound", "reference", "p", "status")
+_BASIS: Final = ("N", "lm_head", "candidate", "schedule", "differ", "noise floor", "at N", "accepted", "clusters")
+
+_REGRET: Final = (
+    "tokens of the calibration outputs by how far the reference, given the same beginning, puts them below its best, "
+    "in nats; none: the reference's own choice, or as good"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """One field of the heat map: numbers for the eye, and a shade from 0 (none failed) to 4."""
+
+    count: str
+    rate: str
+    interval: str
+    status: str
+    shade: int
+
+
+def heat(summary: Summary) -> tuple[tuple[str, ...], list[tuple[str, list[Heat | None]]]]:
+    """Concurrency by head; where there are several schedules, a row each."""
+    owners = list(dict.fromkeys((cell.lm_head, cell.candidate) for cell in ordered(summary.cells)))
+    many = len({cell.candidate for cell in summary.cells}) > 1
+    columns = tuple(clean(f"{head or 'head unstated'}{f' ({who})' if many else ''}", 60) for head, who in owners)
+    found = {(cell.concurrency, cell.schedule, cell.lm_head, cell.candidate): cell for cell in summary.cells}
+    places = sorted({(cell.concurrency, cell.schedule) for cell in summary.cells})
+    grid = [
+        (f"{level}, {schedule}", [_field(found.get((level, schedule, *owner))) for owner in owners])
+        for level, schedule in places
+    ]
+    return columns, grid
+
+
+def _field(cell: CellSummary | None) -> Heat | None:
+    if cell is None:
+        return None
+    if not cell.rate.n:
+        return Heat("nothing judged", "", "", STATUS[cell.status], 0)
+    share = cell.rate.k / cell.rate.n
+    wilson = cell.rate.wilson
+    spread = f"{percent(wilson.low)} to {percent(wilson.high)}" if wilson else ""
+    shade = 0 if not cell.rate.k else 1 if share < 0.01 else 2 if share < 0.05 else 3 if share < 0.2 else 4
+    return Heat(f"{cell.rate.k} of {cell.rate.n}", percent(share), spread, STATUS[cell.status], shade)
+
+
+def decisions(summary: Summary) -> Table:
+    """The rollout question in one look: what each concurrency buys and what it costs in wrong answers."""
+    found = costs.decisions(summary)
+    states = tuple(_STATES.get(row.status, "unsure") for row in found)
+    said = "".join(f"{line[:1].upper()}{line[1:]}. " for line in costs.answers(summary))
+    lines = tuple(row.texts for row in found)
+    return Table("decision", "What it buys, what it costs", costs.DECISION, lines, states, said + costs.DECISION_NOTE)
+
+
+def tables(summary: Summary) -> list[Table]:
+    """All that lie below the findings."""
+    found = rows(summary)
+    whose = [(row.concurrency, row.lm_head, row.candidate, row.schedule) for row in found]
+    states = tuple(_STATES.get(cell.status, "unsure") for cell in ordered(summary.cells))
+    result = tuple(
+        (*who, row.failures, row.rate, row.bound, row.reference, row.p, row.status)
+        for who, row in zip(whose, found, strict=True)
+    )
+    basis = tuple(
+        (*who, row.divergence, ", ".join(row.floor), " / ".join(row.achieved), row.acceptance, row.clusters)
+        for who, row in zip(whose, found, strict=True)
+    )
+    counted = tuple((row.place, "; ".join(row.counts)) for row in found)
+    families = tuple(
+        (f.family, f.level, str(f.tried), str(f.kept), str(f.wrong_alone), str(f.wrong_at_n_only), f.left_out or "-")
+        for f in summary.calibration
+    )
+    told = tuple((line,) for line in costs.engines(summary))
+    heads = matrix(summary)
+    names, lines = histogram(summary)
+    return [
+        *([Table("heads", "By lm_head precision", ("N", *heads.columns), heads.failures)] if heads else []),
+        Table("cells", "Failures, cell by cell", _RESULT, result, states,
+              "failures: answers graded wrong and candidate-only service failures, of those judged; bound: upper, "
+              f"one-sided at {percent(summary.confidence)} (Clopper-Pearson 1934); p: exact McNemar (1947) against "
+              "the reference, or the control where there is none, one-sided, adjusted by Holm (1979)"),
+        Table("basis", "What that rests on", _BASIS, basis, (),
+              "differ: outputs unlike the reference's; noise floor: prompts that differ in calibration, candidate v "
+              "reference against reference v itself, and the candidate's worst regret in nats where the reference "
+              "scored it; at N: share of the time at the full concurrency, candidate / reference; accepted: tokens per "
+              "verify step; clusters: those that hold a failure"),
+        *([Table("regret", "Regret of the candidate's tokens", names, tuple(lines), (), _REGRET)] if lines else []),
+        Table("speed", "Latency and throughput", costs.LATENCY, tuple(costs.latencies(summary)), (),
+              costs.LATENCY_NOTE),
+        *([Table("engines", "What the engines tell", ("of memory, drafts, caches and preemptions",), told)]
+          if told else []),
+        Table("counts", "What came back", ("cell", "counts"), counted),
+        Table("calibration", "Calibration: what was kept, and what was dropped", ("family", "form", "tried", "kept",
+              "wrong alone", "wrong at N only", "asked no more because"), families),
+    ]  # fmt: skip
