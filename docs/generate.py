@@ -1,11 +1,12 @@
-"""The reference pages, made from the code they describe: ``python -m docs.generate`` writes them anew.
+"""The reference pages, made from the code they describe, and the examples on other pages, made from their files.
 
-They are kept in the repository, so that they can be read there and a change of them is seen; a test fails where one is
-stale. Nothing in them depends on the versions of other packages.
+``python -m docs.generate`` writes them anew. They are kept in the repository, so that they can be read there and a
+change of them is seen; a test fails where one is stale. Nothing in them depends on the versions of other packages.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import get_args
@@ -28,7 +29,8 @@ from fuzzer.summary import CellStatus, ReasonCode, VerdictName
 from fuzzer.traffic.schedules import SCHEDULES
 from fuzzer.wire.dialects import dialect_for
 
-FOLDER = Path(__file__).parent / "reference"
+DOCS = Path(__file__).parent
+FOLDER = DOCS / "reference"
 NOTE = "<!-- Made by `python -m docs.generate`; change the code that it tells of, not this page. -->"
 AT = 8  # the concurrency for which numbers that depend on it are given
 
@@ -179,17 +181,37 @@ PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
 }
 
 
+_EXAMPLE = re.compile(r'^```python title="([^"]+)"\n.*?^```$', re.DOTALL | re.MULTILINE)
+
+
 def text(name: str) -> str:
-    """A page as its file holds it; the note stands below the title, which the site takes from the first line."""
+    """A reference page; the note stands below the title, which the site takes from the first line."""
     title, *rest = PAGES[name]()
     return "\n".join((title, "", NOTE, *rest)).rstrip("\n") + "\n"
 
 
+def with_examples(page: str) -> str:
+    """A page whose code blocks with the path of a file as their title hold that file."""
+
+    def filled(block: re.Match[str]) -> str:
+        code = (DOCS.parent / block[1]).read_text(encoding="utf-8")
+        return f'```python title="{block[1]}"\n{code}```'
+
+    return _EXAMPLE.sub(filled, page)
+
+
+def files() -> Iterator[tuple[Path, str]]:
+    """Every file that is made here, and what it should hold."""
+    yield from ((FOLDER / name, text(name)) for name in PAGES)
+    for path in sorted((DOCS / "howto").glob("*.md")):
+        yield path, with_examples(path.read_text(encoding="utf-8"))
+
+
 def main() -> None:
-    """Write all pages."""
+    """Write them all."""
     FOLDER.mkdir(exist_ok=True)
-    for name in PAGES:
-        (FOLDER / name).write_text(text(name), encoding="utf-8")
+    for path, content in list(files()):
+        path.write_text(content, encoding="utf-8")
 
 
 if __name__ == "__main__":

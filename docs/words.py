@@ -40,7 +40,7 @@ REASONS: Mapping[str, str] = {
     "worse-than-reference": "worse on the same prompts: exact McNemar, one-sided, Holm over the gated cells, p < 0.01",
     "service-failures": "requests that failed in service on the candidate alone: the same test",
     "material-divergence": "material divergence beyond the reference's own: the same test, by level",
-    "acceptance-collapse": "the acceptance length fell below half of that at concurrency 1",
+    "acceptance-collapse": "acceptance (length, or share of the draft tokens) fell below half of that at concurrency 1",
     "bound-open": "the bound neither meets nor breaks the limit",
     "no-speculation": "drafting was not seen here, or hardly any; `--no-require-speculation` lifts it",
     "concurrency-not-reached": "N were in flight for less than 99 % of the time, or the server's batch never filled",
@@ -52,7 +52,7 @@ REASONS: Mapping[str, str] = {
     "budget": "the cell did not fit `--budget`",
     "restarted": "an engine's counters went backwards: it was restarted in mid-run",
     "changed": "a server was replaced by another in mid-run",
-    "rate-limited": "a server refused requests by number; it is never asked again for one that counts",
+    "rate-limited": "a server refused requests by number (HTTP 429): nobody's failure, and the cell stays undecided",
     "unavailable": "an endpoint could not be reached or used (exit 4)",
     "interrupted": "the run did not come to its end (exit 130)",
 }
