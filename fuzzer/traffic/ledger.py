@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fuzzer.events import ExchangeDone, ExchangeSent
 from fuzzer.history.records import Done, Exchange, Message, Phase, Prompt, Received, Sent
 from fuzzer.history.schedule import Deviations, Send, padding
+from fuzzer.plan import Sampling
 from fuzzer.traffic.gauge import Flight, Gauge
 from fuzzer.traffic.stage import Line, Means, StageSpec
 from fuzzer.wire.pace import Pace
@@ -37,13 +38,8 @@ class Job:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What is said to the model: the prompt's messages, or the first of them, behind the schedule's padding."""
-        messages = self.prompt.messages[: self.send.turn]
-        overrides = self.send.overrides
-        if not overrides.pad:
-            return messages
-        content = f"{padding(overrides.pad_key, overrides.pad)}\n{messages[0].content}"
-        return (messages[0].model_copy(update={"content": content}), *messages[1:])
+        """What is said to the model."""
+        return said(self.send, self.prompt)
 
 
 class Ledger:
@@ -186,21 +182,35 @@ class Ledger:
         self._counts.update({name: 1 for name, applies in counts.items() if applies})
 
     def _params(self, job: Job) -> Params:
-        sampling, overrides, tag = self.means.sampling, job.send.overrides, job.send.tag
-        cache = tag or sampling.cache
-        return Params(
-            max_tokens=self._limit(job),
-            stream=sampling.stream if overrides.stream is None else overrides.stream,
-            logprobs=overrides.logprobs or (TOP_LOGPROBS if self.spec.logprobs else 0),
-            cache=cache,
-            salt=overrides.salt or (job.key if cache == "cold" else ""),
-            seed=sampling.seed,
-            thinking=job.prompt.wants.thinking or sampling.thinking,
-            request_id=job.key,
-            wants=overrides.wants or job.prompt.wants,
-            overrides=overrides,
-        )
+        top = TOP_LOGPROBS if self.spec.logprobs else 0
+        return asked(job.send, job.prompt, self.means.sampling, job.key, logprobs=top, max_tokens=self.spec.max_tokens)
 
-    def _limit(self, job: Job) -> int:
-        own = job.send.overrides.max_tokens or self.spec.max_tokens
-        return own or job.prompt.wants.max_tokens or self.means.sampling.tokens
+
+def said(send: Send, prompt: Prompt) -> tuple[Message, ...]:
+    """What a request says: the prompt's messages, or the first of them, behind the schedule's padding."""
+    messages = prompt.messages[: send.turn]
+    overrides = send.overrides
+    if not overrides.pad:
+        return messages
+    content = f"{padding(overrides.pad_key, overrides.pad)}\n{messages[0].content}"
+    return (messages[0].model_copy(update={"content": content}), *messages[1:])
+
+
+def asked(
+    send: Send, prompt: Prompt, sampling: Sampling, key: str, *, logprobs: int = 0, max_tokens: int | None = None
+) -> Params:
+    """A request's parameters; ``key`` names it, ``logprobs`` and ``max_tokens`` are its stage's."""
+    overrides = send.overrides
+    cache = send.tag or sampling.cache
+    return Params(
+        max_tokens=overrides.max_tokens or max_tokens or prompt.wants.max_tokens or sampling.tokens,
+        stream=sampling.stream if overrides.stream is None else overrides.stream,
+        logprobs=overrides.logprobs or logprobs,
+        cache=cache,
+        salt=overrides.salt or (key if cache == "cold" else ""),
+        seed=sampling.seed,
+        thinking=prompt.wants.thinking or sampling.thinking,
+        request_id=key,
+        wants=overrides.wants or prompt.wants,
+        overrides=overrides,
+    )
