@@ -1,0 +1,154 @@
+"""The rule by which a reduction is kept, and the book of decisions by which an interrupted shrinking goes on.
+
+A fault that fires now and then is reduced by a sequential test: a reduction is kept when its replays speak for a
+failure rate that has not fallen below 60 % of what the whole cohort showed, against an eighth of that (Wald's test,
+both errors 5 %); clear cases take few replays, and what is still open at the test's cap is not kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fuzzer.errors import HistoryError
+from fuzzer.repro.cohort import Cohort
+from fuzzer.stats.sequential import Decision, Sprt
+
+KEPT = 0.6  # of the rate per judged answer that the whole cohort showed: not fallen
+LOST = 8.0  # times less than that: fallen
+ERROR = 0.05  # of either kind
+WARM = 5  # replays that are sent before a reduction is dropped: state at the server may take some to build up
+_HIGHEST = 0.9  # a test needs some room above
+
+RULE = (
+    f"a reduction is kept when its replays speak for a failure rate of at least {KEPT:.0%} of the whole cohort's, per "
+    f"judged answer, against {KEPT / LOST:.1%} (sequential test, both errors {ERROR:.0%}); open at its cap: not kept"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """The rule for one bug; ``each`` is the share of judged answers of the whole cohort that failed, from 0 to 1."""
+
+    each: float
+
+    def test(self, judged: int) -> Sprt:
+        """The test for a cohort of which so many answers are judged; a replay fails when any of them does."""
+        high = min(_HIGHEST, 1 - (1 - min(KEPT * self.each, 0.999)) ** judged)
+        low = 1 - (1 - KEPT * self.each / LOST) ** judged
+        return Sprt(p0=min(low, high / 2), p1=high, alpha=ERROR, beta=ERROR)
+
+    def decide(self, failures: int, replays: int, judged: int) -> Decision:
+        """ "fail": it still fails, keep the reduction; "pass": it does not any more."""
+        test = self.test(judged)
+        state = test.state(failures, replays)
+        if state == "pass" and replays < WARM:
+            return "open"
+        return "pass" if state == "open" and replays >= max(WARM, test.cap) else state
+
+
+class BudgetError(Exception):
+    """Nothing is left to spend."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """What may be spent: replays, requests, seconds (None: no bound)."""
+
+    replays: int | None = None
+    requests: int | None = None
+    seconds: float | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    def allows(self, replays: int, requests: int, size: int) -> bool:
+        """Whether one more replay of ``size`` requests may be sent after so many replays and requests."""
+        spent = self.replays is not None and replays >= self.replays
+        sent = self.requests is not None and requests + size > self.requests
+        late = self.seconds is not None and time.monotonic() - self.started >= self.seconds
+        return not (spent or sent or late)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What became of one reduction: ``k`` of ``n`` replays failed."""
+
+    kept: bool
+    k: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """How the whole cohort fails: ``k`` of ``n`` replays, and whose answers count from there on.
+
+    ``answers`` is how many of the judged ones failed in those replays.
+    """
+
+    k: int
+    n: int
+    victim: int
+    judged: tuple[int, ...]
+    answers: int
+
+
+class Book:
+    """Decisions by the cohort that was tried; kept in a file, so that nothing decided is sent again."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._known: dict[str, Decided] = {}
+        self.baseline: Baseline | None = None
+        self.replays = self.requests = 0
+        if path is not None and path.exists():
+            self._read(path)
+
+    def _read(self, path: Path) -> None:
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeError):
+            raise HistoryError(f"{path}: cannot read what was decided before; remove it to begin anew") from None
+        for line in lines:
+            try:
+                entry = json.loads(line)
+                if "baseline" in entry:
+                    found = entry["baseline"]
+                    self.baseline = Baseline(**found | {"judged": tuple(found["judged"])})
+                else:
+                    self._known[str(entry["cohort"])] = Decided(bool(entry["kept"]), int(entry["k"]), int(entry["n"]))
+                self.replays, self.requests = int(entry["replays"]), int(entry["requests"])
+            except (ValueError, KeyError, TypeError):
+                return  # torn by an interruption: what comes after it was never decided
+
+    def known(self, what: str) -> Decided | None:
+        """What was decided before, if it was."""
+        return self._known.get(what)
+
+    def begin(self, baseline: Baseline, replays: int, requests: int) -> None:
+        """Keep how the whole cohort fails, and what has been spent until now."""
+        self.baseline = baseline
+        self._write({"baseline": dataclasses.asdict(baseline)}, replays, requests)
+
+    def add(self, what: str, decided: Decided, replays: int, requests: int) -> None:
+        """Keep a decision, and what has been spent until now."""
+        self._known[what] = decided
+        self._write({"cohort": what, "kept": decided.kept, "k": decided.k, "n": decided.n}, replays, requests)
+
+    def _write(self, entry: dict[str, object], replays: int, requests: int) -> None:
+        self.replays, self.requests = replays, requests
+        if self._path is not None:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry | {"replays": replays, "requests": requests}) + "\n")
+
+    def close(self) -> None:
+        """All is done: nothing is to be gone on with."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+
+def digest(cohort: Cohort) -> str:
+    """What a cohort is known by: all of it but the reference's replies."""
+    return hashlib.sha256(cohort.model_dump_json(exclude={"right"}).encode()).hexdigest()[:24]

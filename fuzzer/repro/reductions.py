@@ -1,0 +1,171 @@
+"""What can be made smaller or simpler about a cohort; each function gives candidates, the boldest first."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+from fuzzer.finding import Finding
+from fuzzer.history.records import Prompt
+from fuzzer.history.schedule import AS_PLANNED, Release, Send
+from fuzzer.prompts.draws import Draws
+from fuzzer.prompts.families import FAMILIES
+from fuzzer.repro.cohort import Cohort, as_victim
+
+SIMPLE = ("echo", "code-word")  # families whose easy form most models can do
+WINDOWS_MS = (10.0, 50.0, 200.0)
+_ROOM = 1.5  # times the tokens of the longest right reply
+_LEAST_TOKENS = 16
+
+
+def earlier_releases(cohort: Cohort) -> Iterator[Cohort | None]:
+    """Fewer of the releases before the last one: none, one, two, four ..."""
+    rounds = cohort.rounds
+    last = next(number for number, places in enumerate(rounds) if cohort.victim in places)
+    keep = 1
+    while keep < len(rounds):
+        first = max(0, last - keep + 1)
+        yield cohort.only({place for places in rounds[first : last + 1] for place in places})
+        keep = keep * 2 if keep > 1 else 2
+
+
+def with_donor(cohort: Cohort, finding: Finding) -> Cohort | None:
+    """The victim and the donor alone, with what their slots sent before; None where no donor is known."""
+    donor = finding.donor.prompt if finding.donor else None
+    if donor is None:
+        return None
+    places = {place for place, send in enumerate(cohort.sends) if send.prompt == donor}
+    chains = [chain for chain in cohort.chains if cohort.victim in chain or places.intersection(chain)]
+    return cohort.only({place for chain in chains for place in chain})
+
+
+def groups(cohort: Cohort) -> list[tuple[int, ...]]:
+    """What neighbours are dropped by first: whole slots other than the victim's."""
+    return [chain for chain in cohort.chains if cohort.victim not in chain]
+
+
+def singles(cohort: Cohort) -> list[tuple[int, ...]]:
+    """Then single requests."""
+    return [(place,) for place in range(cohort.size) if place != cohort.victim]
+
+
+def serial(cohort: Cohort) -> Cohort | None:
+    """One request at a time, the victim last."""
+    if cohort.width == 1:
+        return None
+    order = [place for place in range(cohort.size) if place != cohort.victim] + [cohort.victim]
+    sends = [as_victim(cohort.sends[place].model_copy(update={"at_ms": 0.0})) for place in order]
+    if any(send.role != "victim" for send in sends):
+        return None
+    new = {old: place for place, old in enumerate(order)}
+    return cohort.model_copy(
+        update={
+            "releases": tuple(Release(width=1, chains=((send,),)) for send in sends),
+            "victim": new[cohort.victim],
+            "judged": tuple(sorted(new[place] for place in cohort.judged)),
+            "right": tuple(cohort.right[place] for place in order),
+        }
+    )
+
+
+def simultaneous(cohort: Cohort) -> Cohort | None:
+    """All of a release at one moment."""
+    change = {place: send.model_copy(update={"at_ms": 0.0}) for place, send in enumerate(cohort.sends) if send.at_ms}
+    return cohort.changed(change) if change else None
+
+
+def neutral(cohort: Cohort) -> Iterator[Cohort | None]:
+    """Requests as plain as the run's own: all of them, then one by one."""
+    plain = {place: simpler for place, send in enumerate(cohort.sends) if (simpler := _plain(send)) != send}
+    if len(plain) > 1:
+        yield cohort.changed(plain)
+    for place, send in plain.items():
+        yield cohort.changed({place: send})
+
+
+def _plain(send: Send) -> Send:
+    return send.model_copy(
+        update={"overrides": AS_PLANNED, "cancel_ms": None, "cancel_tokens": None, "tag": None, "turn": None}
+    )
+
+
+def any_content(cohort: Cohort, seed: str) -> Cohort | None:
+    """Other prompts of the simplest kind in place of all neighbours'; only the victim's answer is judged then.
+
+    Copies of one prompt stay copies. None where the victim's own prompt is what the others send too.
+    """
+    own = cohort.sends[cohort.victim].prompt
+    others = dict.fromkeys(send.prompt for send in cohort.sends if send.prompt != own)
+    if not others:
+        return None
+    fresh = {name: simple(f"{seed}/{name}", f"n{number}") for number, name in enumerate(others)}
+    return swapped(cohort, fresh)
+
+
+def swapped(cohort: Cohort, fresh: dict[str, Prompt]) -> Cohort | None:
+    """The cohort with other prompts in place of those named; requests that change are judged no more but the victim."""
+    change: dict[int, Send] = {}
+    for place, send in enumerate(cohort.sends):
+        if send.prompt in fresh:
+            change[place] = send.model_copy(update={"prompt": fresh[send.prompt].id})
+    kept = {prompt.id: prompt for prompt in cohort.prompts} | {prompt.id: prompt for prompt in fresh.values()}
+    return cohort.changed(
+        change,
+        prompts=tuple(kept.values()),
+        judged=tuple(place for place in cohort.judged if place not in change or place == cohort.victim),
+        right=tuple(None if place in change else right for place, right in enumerate(cohort.right)),
+    )
+
+
+def simple(seed: str, prompt_id: str, family: str = SIMPLE[0]) -> Prompt:
+    """A short prompt that depends on its seed alone."""
+    number = random.Random(f"{seed}/{family}").getrandbits(60)
+    return FAMILIES[family].generate(Draws(number, "z", 0), prompt_id, "easy")
+
+
+def simpler_victim(cohort: Cohort, seed: str) -> Iterator[Cohort | None]:
+    """The victim asks something simpler: each of the simplest kinds, and its own kind in its easiest form."""
+    own = cohort.asked[cohort.sends[cohort.victim].prompt]
+    families = [*SIMPLE, own.family] if own.family in FAMILIES else list(SIMPLE)
+    for family in dict.fromkeys(families):
+        if (family, "easy") != (own.family, own.level) and "easy" in FAMILIES[family].levels:
+            yield swapped(cohort, {own.id: simple(seed, f"v-{family}", family)})
+
+
+def fewer_tokens(cohort: Cohort) -> Cohort | None:
+    """A limit that leaves room for the longest right reply, where that is known, and no more."""
+    counts = [right.usage.completion_tokens for right in cohort.right if right is not None and right.usage is not None]
+    told = [count for count in counts if count]
+    if not told or len(told) < len(cohort.judged):
+        return None
+    limit = _LEAST_TOKENS
+    while limit < _ROOM * max(told):
+        limit *= 2
+    if limit >= cohort.sampling.tokens:
+        return None
+    return cohort.changed({}, sampling=cohort.sampling.model_copy(update={"max_tokens": limit}))
+
+
+def spread(cohort: Cohort, window_ms: float) -> Cohort | None:
+    """The victim so much later than the others of its release."""
+    release = next(places for places in cohort.rounds if cohort.victim in places)
+    heads = {chain[0] for chain in cohort.chains if chain[0] in release}
+    if len(heads) == 1 or cohort.victim not in heads:
+        return None
+    sends = cohort.sends
+    late = sends[cohort.victim].model_copy(update={"at_ms": window_ms})
+    return cohort.changed(
+        {place: sends[place].model_copy(update={"at_ms": 0.0}) for place in heads} | {cohort.victim: late}
+    )
+
+
+def parts(items: Sequence[tuple[int, ...]], count: int) -> list[set[int]]:
+    """The items in ``count`` nearly equal runs, each as the places in it."""
+    size, rest = divmod(len(items), count)
+    found: list[set[int]] = []
+    start = 0
+    for number in range(count):
+        end = start + size + (number < rest)
+        found.append({place for item in items[start:end] for place in item})
+        start = end
+    return [part for part in found if part]

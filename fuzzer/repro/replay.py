@@ -1,0 +1,101 @@
+"""Replay of a bundle: does it still show, is it gone, or has it become something else?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+from pydantic import Field
+
+from fuzzer.history.messages import Record
+from fuzzer.plan import Endpoint
+from fuzzer.repro.alike import kind_of
+from fuzzer.repro.bundle import Bundle, Tally
+from fuzzer.repro.play import playing
+from fuzzer.repro.script import expected
+from fuzzer.stats.intervals import rule_out
+from fuzzer.stats.planning import requests_needed
+
+Verdict = Literal["reproduced", "gone", "changed kind", "too few"]
+EXITS: dict[Verdict, int] = {"reproduced": 1, "changed kind": 1, "gone": 0, "too few": 3}
+LEAST, MOST = 10, 400  # replays unless a number is given
+
+
+class Replayed(Record):
+    """What came of it: ``k`` of ``n`` replays failed as before. Rates are shares from 0 to 1.
+
+    ``expected`` is the share that should fail by what was recorded, ``needed`` the replays without a failure that rule
+    it out with 95 %, ``ruled_out`` the smallest rate that this many rule out. ``others`` counts the replays in which a
+    judged answer had another fault.
+    """
+
+    key: str
+    url: str
+    verdict: Verdict
+    exit_status: int
+    tally: Tally
+    expected: float
+    needed: int
+    ruled_out: float | None = None
+    others: dict[str, int] = Field(default_factory=dict)
+    example: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """All of it in sentences."""
+        tally = self.tally
+        counted = f"{tally.k} of {tally.n} replays fail (95 % {_percent(tally.low)} to {_percent(tally.high)})"
+        said = [f"{self.verdict}: {self.key} at {self.url}: {counted}"]
+        if self.verdict == "reproduced":
+            inside = tally.low <= self.expected <= tally.high
+            rarer = "less often than" if self.expected > tally.high else "more often than"
+            said.append(
+                f"{'about as often as' if inside else rarer} by the record ({_percent(self.expected)} of replays)"
+            )
+            said += [f"e.g. {self.example}"] if self.example else []
+        if self.verdict == "changed kind":
+            told = ", ".join(f"{kind} in {count} replays" for kind, count in sorted(self.others.items()))
+            said.append(f"not one fails as before, but there is {told}")
+        if self.ruled_out is not None:
+            said.append(f"rules out, at 95 %, that more than {_percent(self.ruled_out)} of replays fail")
+        if self.verdict == "too few":
+            rate = _percent(self.expected)
+            said.append(f"by the record {rate} of replays should fail; to call it gone takes --times {self.needed}")
+        return said
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+async def replay(bundle: Bundle, endpoint: Endpoint, times: int | None = None) -> Replayed:
+    """Send the bundle's cohort so many times, judge it with the run's oracles, and compare with the record.
+
+    ``times`` None means as many as it takes to call the bug gone, within 10 and 400. Raises UnavailableError.
+    """
+    rate = expected(bundle)
+    needed = requests_needed(min(max(rate, 1e-4), 0.95))
+    wanted = times or min(MOST, max(LEAST, needed))
+    async with playing(endpoint, bundle.cohort.sampling) as player:
+        trial = player.trial(bundle.cohort, bundle.finding)
+        played = await trial.run(wanted)
+    others = Counter(
+        kind for one in played for kind in {kind_of(f) for f in one.findings if f.certainty != "possible"} & one.others
+    )
+    verdict: Verdict = "reproduced" if trial.failures else "changed kind" if others else "gone"
+    if verdict == "gone" and wanted < needed:
+        verdict = "too few"
+    keep = kind_of(bundle.finding)
+    example = next((f.summary for one in played if one.failed for f in one.findings if kind_of(f) == keep), "")
+    return Replayed(
+        key=bundle.key,
+        url=endpoint.url,
+        verdict=verdict,
+        exit_status=EXITS[verdict],
+        tally=Tally.of(trial.failures, wanted, "replays"),
+        expected=rate,
+        needed=needed,
+        ruled_out=None if trial.failures else rule_out(wanted),
+        others=dict(others),
+        example=example,
+    )
