@@ -13,6 +13,7 @@ from fuzzer.cli import init as init_command
 from fuzzer.cli import inspect as inspect_command
 from fuzzer.cli import plan as plan_command
 from fuzzer.cli import power as power_command
+from fuzzer.cli import repro as repro_command
 from fuzzer.cli import servers, telling
 from fuzzer.cli.listing import families, faults, oracles, schedules
 from fuzzer.cli.telling import Directory, Json, Out, Quiet
@@ -204,6 +205,16 @@ app.command(
 )(telling.compare)
 app.command("report", short_help="Show a run's verdict, or that of several as one.")(telling.report)
 app.command("export", short_help="Exchanges and findings as CSV or Parquet.")(telling.export)
+app.command("findings", short_help="What runs found, each kind once.")(repro_command.findings)
+app.command("replay", epilog=repro_command.REPLAY_EXITS, short_help="Is a bundle's bug still there?")(
+    repro_command.replay
+)
+app.command("shrink", epilog=repro_command.SHRINK_EXITS, short_help="Make a bundle as small as it gets.")(
+    repro_command.shrink
+)
+app.command("repro", epilog=repro_command.REPRO_EXITS, short_help="Reproduce, shrink and bundle a known bug.")(
+    repro_command.repro
+)
 app.command("demo", epilog=EXITS, short_help="Gate an embedded pair of servers.")(demo_command.demo)
 app.command("plan", short_help="Sample sizes and time, before anything runs.")(plan_command.plan)
 app.command(

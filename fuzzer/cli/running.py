@@ -22,6 +22,7 @@ from fuzzer.report.listeners import Manner, listening
 from fuzzer.report.page.compared import write_comparison
 from fuzzer.report.pipes import forgiving
 from fuzzer.report.render import open_screen, render, render_verdict
+from fuzzer.repro.collect import BundleFiles
 from fuzzer.run import Run, resume, run_gate
 from fuzzer.run import rejudge as judge_again
 from fuzzer.summary import Summary
@@ -29,13 +30,13 @@ from fuzzer.summary import Summary
 
 def gate_and_report(plan: Plan, *, out: Path, manner: Manner) -> int:
     """Run, write the reports, print; returns the exit status."""
-    return _run(lambda listeners: run_gate(plan, out=out, listeners=listeners), manner)
+    return _run(lambda listeners: run_gate(plan, out=out, listeners=[BundleFiles(), *listeners]), manner)
 
 
 def resume_and_report(directory: Path, headers: Sequence[str], manner: Manner) -> int:
     """Resume, write the reports, print; returns the exit status."""
     table = header_table(headers)
-    return _run(lambda listeners: resume(directory, headers=table, listeners=listeners), manner)
+    return _run(lambda listeners: resume(directory, headers=table, listeners=[BundleFiles(), *listeners]), manner)
 
 
 def judge_and_report(directory: Path, *, as_json: bool, quiet: bool = False) -> int:
