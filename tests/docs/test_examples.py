@@ -8,6 +8,7 @@ from docs.examples import dialect, family, oracle, schedule
 from fuzzer.history.records import Exchange, Level, Message, Prompt
 from fuzzer.plan import Endpoint
 from fuzzer.prompts import FAMILIES, PromptPool, check
+from fuzzer.prompts.checks.found import strings
 from fuzzer.prompts.draws import Draws
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.process import SimServer
@@ -17,7 +18,7 @@ from fuzzer.wire.params import Params
 from tests.oracles.factory import World, exchange, prompt
 from tests.traffic.bench import bench, ids, setting
 
-(OWNER,) = family.FAMILIES
+(TWO_CODES,) = family.FAMILIES
 
 
 # --- the family
@@ -26,33 +27,41 @@ from tests.traffic.bench import bench, ids, setting
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The family stands among the others, as it would in the package."""
-    monkeypatch.setitem(FAMILIES, OWNER.name, OWNER)
+    monkeypatch.setitem(FAMILIES, TWO_CODES.name, TWO_CODES)
 
 
 def made(index: int, level: Level) -> Prompt:
-    return OWNER.generate(Draws(1, "p", index), f"p{index:06d}", level)
+    return TWO_CODES.generate(Draws(1, "p", index), f"p{index:06d}", level)
 
 
 @pytest.mark.usefixtures("known")
-@pytest.mark.parametrize("level", OWNER.levels)
+@pytest.mark.parametrize("level", TWO_CODES.levels)
 def test_the_family_knows_right_from_wrong(level: Level) -> None:
     asked, other = made(0, level), made(1, level)
     assert check(asked, asked.answer).value == "right"
-    wrapped = f"Sure!\n\n{asked.answer}\n\nAnything else?"
-    assert check(asked, wrapped).value == "verbose"
+    assert check(asked, f"Sure!\n\n{asked.answer}\n\nAnything else?").value == "verbose"
     foreign = check(asked, other.answer)
     assert (foreign.value, foreign.sub_kind) == ("wrong", "another-question")
-    name = str(asked.spec["value"])
-    another_row = next(item for item in asked.items if item != name)
-    assert check(asked, asked.answer.replace(name, another_row)).sub_kind == "wrong-value"
+    first, second = strings(asked.spec["value"])
+    swapped = asked.answer.replace(f"{first}, {second}", f"{second}, {first}")
+    assert check(asked, swapped).sub_kind == "wrong-value"
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("level", TWO_CODES.levels)
+def test_the_family_takes_no_part_of_the_question_for_an_answer(level: Level) -> None:
+    asked = made(0, level)
+    question = asked.messages[-1].content
+    for end in range(0, len(question), 7):
+        assert not check(asked, question[:end], finish_reason="length").passed
 
 
 @pytest.mark.usefixtures("known")
 def test_a_pool_asks_the_family_by_name() -> None:
-    pool = PromptPool(3, [OWNER.name])
+    pool = PromptPool(3, [TWO_CODES.name])
     asked = [pool.prompt(index) for index in range(60)]
-    assert {each.family for each in asked} == {OWNER.name}
-    assert {each.level for each in asked} == set(OWNER.levels)
+    assert {each.family for each in asked} == {TWO_CODES.name}
+    assert {each.level for each in asked} == set(TWO_CODES.levels)
     assert len({each.answer for each in asked}) == 60
 
 
