@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from datetime import date
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -28,10 +28,10 @@ class _Model(BaseModel):
 class Endpoint(_Model):
     """One server under test or its reference.
 
-    ``url`` is the base, with or without ``/v1``. The API key is read from the environment variable ``api_key_env`` when
-    the client is built and is stored nowhere; ``headers`` may hold secrets and are never written either. ``lm_head`` is
-    the precision of the output head as the user states it. ``ca_file`` holds certificates that are trusted besides the
-    system's.
+    ``url`` is the base, with or without ``/v1``; ``unix:///run/engine.sock`` is a Unix socket. The API key is read from
+    the environment variable ``api_key_env`` when the client is built and is stored nowhere; ``headers`` may hold
+    secrets and are never written either. ``lm_head`` is the precision of the output head as the user states it.
+    ``ca_file`` holds certificates that are trusted besides the system's.
     """
 
     name: str
@@ -47,6 +47,8 @@ class Endpoint(_Model):
     @classmethod
     def _http_url(cls, value: str) -> str:
         parts = urlsplit(value)
+        if parts.scheme == "unix":
+            return _socket_url(value)
         try:
             port_ok = parts.port is None or parts.port > 0
         except ValueError:
@@ -58,9 +60,23 @@ class Endpoint(_Model):
         return value.rstrip("/")
 
     @property
+    def socket(self) -> str | None:
+        """The path of the Unix socket at which it listens, if it does."""
+        return unquote(urlsplit(self.url).path) if self.url.startswith("unix:") else None
+
+    @property
     def base(self) -> str:
         """The server's root, without a trailing ``/v1``."""
+        if self.socket is not None:
+            return "http://localhost"
         return self.url[: -len("/v1")] if self.url.endswith("/v1") else self.url
+
+
+def _socket_url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.netloc or len(parts.path) < 2 or parts.query or parts.fragment:
+        raise ValueError(f"{value!r} names no Unix socket; write for example unix:///run/engine.sock")
+    return value
 
 
 class Sampling(_Model):

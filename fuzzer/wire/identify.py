@@ -19,7 +19,7 @@ from fuzzer.wire.dialects import dialect_for
 from fuzzer.wire.metrics import sample_lines
 from fuzzer.wire.pool import kv_pool, memory
 from fuzzer.wire.reply import error_message
-from fuzzer.wire.session import Page, fetch, key_option, open_http, proxy_for
+from fuzzer.wire.session import HTTP2, Page, fetch, key_option, open_http, proxy_for
 from fuzzer.wire.text import label
 from fuzzer.wire.tokens import count
 
@@ -28,6 +28,7 @@ _INFO = "/server_info?config_format=json"  # vLLM tells with VLLM_SERVER_DEV_MOD
 _PAGES = ("/metrics", "/prometheus/metrics")
 _OTHERS = ("/health", "/version", "/props", "/slots", *_PAGES, "/get_server_info", _INFO)
 _PAGE_BYTES = 4 * 2**20
+_OTHER_HTTP = (426, 505)  # Upgrade Required, HTTP Version Not Supported
 _READY_SECONDS = 5.0  # for one look at a server that is still loading
 _READY_PAUSE = 0.5
 DATE_STEP = 2.0  # seconds: a Date has whole ones, and a reply takes its time
@@ -87,6 +88,8 @@ async def identify(
         models = await _probe(http, endpoint, _MODELS, timeout)
         if isinstance(models, BadReplyError):
             raise UnavailableError(_unreachable(endpoint, models, timeout))
+        if models.status in _OTHER_HTTP:
+            raise UnavailableError(f"{endpoint.name} at {endpoint.url}: {HTTP2} (HTTP {models.status})")
         _check_key(endpoint, models, role)
         pages = {_MODELS: models} | await _others(http, endpoint, timeout)
     return _Findings(endpoint, role, pages).identity()
@@ -142,10 +145,14 @@ def _unreachable(endpoint: Endpoint, bad: BadReplyError, timeout: float) -> str:
     if bad.outcome.startswith("timeout"):
         plain = " (or does it speak plain HTTP? then write http://)" if endpoint.url.startswith("https:") else ""
         return f"{where}: no reply within {timeout:g} s; is the server still loading, or hanging?{plain}"
+    if bad.detail == HTTP2:
+        return f"{where}: {HTTP2}"
     if bad.outcome == "tls" and endpoint.url.startswith("https:"):
         return f"{where}: {bad.detail}; if the server speaks plain HTTP, write http:// instead"
     if bad.outcome == "tls":
         return f"{where}: {bad.detail}; write https:// instead"
+    if bad.outcome == "connect" and endpoint.socket is not None:
+        return f"{where}: {bad.detail}; is the server up, and is that its socket?"
     if bad.outcome == "connect":
         return f"{where}: {bad.detail}; is the server up, and are scheme, host and port right?"
     return f"{where}: {bad.detail}"

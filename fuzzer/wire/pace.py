@@ -91,7 +91,7 @@ def begin(pace: Pace) -> None:
     _CURRENT.set(pace)
 
 
-class Connector(aiohttp.TCPConnector):
+class _Paced(aiohttp.BaseConnector):
     """Opens connections at the pace of the task that asks."""
 
     async def connect(
@@ -106,6 +106,14 @@ class Connector(aiohttp.TCPConnector):
         if pace is not None and connection.transport is not None:
             pace.take(connection.transport)
         return connection
+
+
+class Connector(_Paced, aiohttp.TCPConnector):
+    """Opens TCP connections at the pace of the task that asks."""
+
+
+class SocketConnector(_Paced, aiohttp.UnixConnector):
+    """Opens connections to a Unix socket at the pace of the task that asks."""
 
 
 def tracing() -> aiohttp.TraceConfig:

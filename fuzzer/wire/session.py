@@ -1,5 +1,7 @@
 """One way to open HTTP connections for everything in this room: httpx over aiohttp, and nothing done behind our back.
 
+HTTP/1.1, over TCP or a Unix socket; aiohttp knows no HTTP/2, and a second stack for it would have timings of its own.
+
 No retries, no redirects, no cookies, no passwords from a .netrc, and a new connection for every request: servers close
 idle ones when they like (llama.cpp right after a stream, while promising to keep it), and a request that runs into the
 closing would look like the server's fault. A proxy of the environment is used, but never for this machine itself.
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import ssl
 import time
 from base64 import b64encode
@@ -28,8 +31,11 @@ from fuzzer.errors import UsageError
 from fuzzer.history.records import Arm, Outcome
 from fuzzer.plan import Endpoint
 from fuzzer.wire.bounds import BadReplyError, quoted
-from fuzzer.wire.pace import Connector, tracing
+from fuzzer.wire.pace import Connector, SocketConnector, tracing
 
+HTTP2 = "the server speaks HTTP/2 only, and this program HTTP/1.1: let it, or the gateway before it, speak HTTP/1.1 too"
+_SETTINGS = re.compile(r"b'\\x00\\x00(?:\\x[0-9a-f]{2}|\\.|.)\\x04\\x0")  # how HTTP/2 begins: RFC 9113, section 3.4
+_NO_PROTOCOL = "no application protocol"  # the TLS alert for it: RFC 7301, section 3.2
 _TLS_ALERT = "x15\\x03"
 
 
@@ -43,7 +49,9 @@ def open_http(endpoint: Endpoint, *, connect: float, read: float | None, role: A
     proxy, password = _proxy(endpoint.url)
     own = {"accept-encoding": "identity", "user-agent": "specfuzz"}
     return httpx.AsyncClient(
-        transport=AiohttpTransport(verify=context, trust_env=False, proxy=proxy, client=lambda: _session(context)),
+        transport=AiohttpTransport(
+            verify=context, trust_env=False, proxy=proxy, client=lambda: _session(endpoint, context)
+        ),
         headers=own | headers_for(endpoint, role) | password,
         timeout=httpx.Timeout(connect=connect, read=read, write=None, pool=None),
         follow_redirects=False,
@@ -54,6 +62,7 @@ def open_http(endpoint: Endpoint, *, connect: float, read: float | None, role: A
 def trusted(endpoint: Endpoint) -> ssl.SSLContext:
     """Whom to trust: the system's certificates (or those of SSL_CERT_FILE), and the endpoint's own."""
     context = httpx.create_ssl_context()
+    context.set_alpn_protocols(["http/1.1"])  # a server that speaks HTTP/2 only then says so in the handshake
     if endpoint.ca_file is not None:
         try:
             context.load_verify_locations(cafile=endpoint.ca_file)
@@ -68,7 +77,7 @@ def proxy_for(url: str) -> str | None:
     """The proxy that the environment (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY) has for an address, if any."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if _is_loopback(host) or proxy_bypass(host):
+    if parts.scheme == "unix" or _is_loopback(host) or proxy_bypass(host):
         return None
     proxies = getproxies_environment()
     found = proxies.get(parts.scheme) or proxies.get("all")
@@ -99,8 +108,12 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _session(context: ssl.SSLContext | bool) -> aiohttp.ClientSession:
-    connector = Connector(limit=0, ssl=context, force_close=True)
+def _session(endpoint: Endpoint, context: ssl.SSLContext | bool) -> aiohttp.ClientSession:
+    connector: aiohttp.BaseConnector
+    if endpoint.socket is not None:
+        connector = SocketConnector(endpoint.socket, limit=0, force_close=True)
+    else:
+        connector = Connector(limit=0, ssl=context, force_close=True)
     return aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -175,7 +188,7 @@ def fault(error: Exception, *, replied: bool) -> BadReplyError:
     cause = error.__cause__ if isinstance(error, httpx.HTTPError) and error.__cause__ else error
     said = " ".join((cause.message if isinstance(cause, aiohttp.ClientResponseError) else str(cause)).split())
     outcome, words = _meaning(cause, said, replied)
-    return BadReplyError(outcome, f"{words}: {quoted(said)}" if said else words)
+    return BadReplyError(outcome, f"{words}: {quoted(said)}" if said and words != HTTP2 else words)
 
 
 def _meaning(cause: BaseException, said: str, replied: bool) -> tuple[Outcome, str]:
@@ -184,7 +197,7 @@ def _meaning(cause: BaseException, said: str, replied: bool) -> tuple[Outcome, s
     if isinstance(cause, TimeoutError):
         return "timeout-read", "nothing came within the read time-out"
     if isinstance(cause, aiohttp.ClientSSLError | ssl.SSLError):
-        return "tls", "the TLS handshake failed"
+        return "tls", HTTP2 if _NO_PROTOCOL in said.lower() else "the TLS handshake failed"
     if isinstance(cause, aiohttp.ClientConnectorDNSError):
         return "connect", "the host name is not known"
     if isinstance(cause, aiohttp.ClientConnectorError):
@@ -194,6 +207,8 @@ def _meaning(cause: BaseException, said: str, replied: bool) -> tuple[Outcome, s
     if isinstance(cause, aiohttp.ClientResponseError | ValueError):
         if "in chunk size" in said:  # the head was fine and came in one packet with the start of the body
             return "disconnect", "the connection broke in mid-reply"
+        if _SETTINGS.search(said):
+            return "server-error", HTTP2
         alert = _TLS_ALERT in said
         return ("tls", "the server speaks TLS, not plain HTTP") if alert else ("server-error", "the reply is not HTTP")
     return "connect", "the connection closed before a reply"

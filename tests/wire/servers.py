@@ -16,7 +16,7 @@ from typing import Any
 
 import anyio
 import pytest
-from anyio.abc import ByteStream, SocketAttribute
+from anyio.abc import ByteStream, Listener, SocketAttribute
 from anyio.streams.tls import TLSListener
 
 
@@ -31,8 +31,10 @@ Handler = Callable[[Request, ByteStream], Awaitable[None]]
 
 
 @asynccontextmanager
-async def serving(handler: Handler, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
-    """Runs a handler for every request; gives the base URL."""
+async def serving(
+    handler: Handler, tls: ssl.SSLContext | None = None, socket: Path | None = None
+) -> AsyncIterator[str]:
+    """Runs a handler for every request, at a Unix socket if one is named; gives the base URL."""
 
     async def handle(stream: ByteStream) -> None:
         try:
@@ -44,20 +46,31 @@ async def serving(handler: Handler, tls: ssl.SSLContext | None = None) -> AsyncI
             return
 
     failure: Exception | None = None
-    async with await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0, backlog=2048) as listener:
-        port = listener.extra(SocketAttribute.local_port)  # noqa: S610  # not Django
-        async with anyio.create_task_group() as group:
-            if tls is None:
-                group.start_soon(listener.serve, handle)
-            else:
-                group.start_soon(TLSListener(listener, tls, standard_compatible=False).serve, handle)
-            try:
-                yield f"{'https' if tls else 'http'}://127.0.0.1:{port}"
-            except Exception as error:  # noqa: BLE001  # raised below, where the task group does not wrap it
-                failure = error
-            group.cancel_scope.cancel()
+    async with await _listen(socket) as listener, anyio.create_task_group() as group:
+        if tls is None:
+            group.start_soon(listener.serve, handle)
+        else:
+            group.start_soon(TLSListener(listener, tls, standard_compatible=False).serve, handle)
+        try:
+            yield _address(listener, tls, socket)
+        except Exception as error:  # noqa: BLE001  # raised below, where the task group does not wrap it
+            failure = error
+        group.cancel_scope.cancel()
     if failure is not None:
         raise failure
+
+
+async def _listen(socket: Path | None) -> Listener[Any]:
+    if socket is not None:
+        return await anyio.create_unix_listener(socket)
+    return await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0, backlog=2048)
+
+
+def _address(listener: Listener[Any], tls: ssl.SSLContext | None, socket: Path | None) -> str:
+    if socket is not None:
+        return f"unix://{socket}"
+    port = listener.extra(SocketAttribute.local_port)  # noqa: S610  # not Django
+    return f"{'https' if tls else 'http'}://127.0.0.1:{port}"
 
 
 async def _read(stream: ByteStream) -> Request | None:

@@ -6,6 +6,7 @@ import json
 import shutil
 import ssl
 import subprocess
+import tempfile
 from pathlib import Path
 
 import anyio
@@ -14,6 +15,7 @@ from anyio.abc import ByteStream
 
 from fuzzer.errors import UnavailableError, UsageError
 from fuzzer.history.records import Message
+from fuzzer.options import build_plan
 from fuzzer.plan import Endpoint
 from fuzzer.wire.client import Client
 from fuzzer.wire.dialects import OPENAI
@@ -22,7 +24,7 @@ from fuzzer.wire.pace import Pace
 from fuzzer.wire.params import Params
 from fuzzer.wire.session import proxy_for
 
-from .servers import Request, http, routing, serving, whole
+from .servers import Request, answering, http, routing, serving, whole
 
 pytestmark = pytest.mark.anyio
 
@@ -152,6 +154,71 @@ async def test_a_base_address_may_have_a_path(ending: str) -> None:
         endpoint = Endpoint(name="c", url=f"{url}/team/serving{ending}", model="M")
         assert (await identify(endpoint)).models == ("M",)
         assert await answer(endpoint) == "hi"
+
+
+class TestSocket:
+    async def test_a_unix_socket_is_an_address_like_any_other(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("all_proxy", "http://proxy.invalid:3128")
+        left: list[bool] = []
+        with tempfile.TemporaryDirectory() as folder:  # a socket's path is short: pytest's own folders may not be
+            async with serving(routing(PAGES), socket=Path(folder) / "a b.sock") as url:
+                endpoint = Endpoint(name="c", url=url.replace(" ", "%20"), model="M")
+                assert (await identify(endpoint)).models == ("M",)
+                assert await answer(endpoint, Pace(left=lambda: left.append(True))) == "hi"
+        assert left == [True]
+
+    async def test_one_that_is_not_there_is_a_mistake_of_one_line(self, tmp_path: Path) -> None:
+        with pytest.raises(UnavailableError, match="is that its socket") as caught:
+            await identify(Endpoint(name="c", url=f"unix://{tmp_path}/none"))
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("url", ["unix://run/x.sock", "unix:///", "unix:", "unix:///x.sock?y=1"])
+    def test_an_address_that_names_none_is_refused_with_an_example(self, url: str) -> None:
+        with pytest.raises(UsageError, match=r"unix:///run/engine\.sock"):
+            build_plan({"candidate": [url]})
+
+
+class TestHttp2:
+    SETTINGS = b"\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x64"
+    GOAWAY = b"\x00\x00\x08\x07" + bytes(13)
+
+    @pytest.mark.parametrize(
+        "reply",
+        [SETTINGS + GOAWAY, b"\x00\x00\n\x04" + bytes(15), http(status=426), http(status=505)],
+        ids=["frames", "a frame", "426", "505"],
+    )
+    async def test_a_server_that_speaks_nothing_else_is_refused_in_one_line(self, reply: bytes) -> None:
+        async with serving(answering(reply)) as url:
+            with pytest.raises(UnavailableError, match="HTTP/2 only, and this program HTTP") as caught:
+                await identify(Endpoint(name="c", url=url))
+        assert "\n" not in str(caught.value)
+        assert "x00" not in str(caught.value)
+
+    async def test_so_is_one_that_says_so_in_the_handshake(self, folder: Path) -> None:
+        command = [
+            "openssl",
+            "s_server",
+            "-accept",
+            "127.0.0.1:0",
+            "-cert",
+            "cert.pem",
+            "-key",
+            "key.pem",
+            "-alpn",
+            "h2",
+        ]
+        async with await anyio.open_process(command, cwd=folder, stdin=subprocess.PIPE) as server:
+            try:
+                assert server.stdout is not None
+                said = b""
+                while not said.partition(b"ACCEPT 127.0.0.1:")[2].endswith(b"\n"):
+                    said += await server.stdout.receive()
+                port = int(said.partition(b"ACCEPT 127.0.0.1:")[2])
+                endpoint = Endpoint(name="c", url=f"https://127.0.0.1:{port}", ca_file=str(folder / "ca.pem"))
+                with pytest.raises(UnavailableError, match="HTTP/2 only"):
+                    await identify(endpoint)
+            finally:
+                server.kill()
 
 
 class TestLoading:
