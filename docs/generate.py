@@ -99,7 +99,8 @@ def faults() -> Iterator[str]:
     yield from prose(
         "# Faults",
         "What can be planted to see whether the gate finds it. The rate is the share of requests that are hit unless "
-        "`--rate` says otherwise.",
+        "`--rate` says otherwise. How surely they were found, and how often a gate failed without one, was "
+        "[measured](../../reports/detection/README.md).",
         "## In the simulated engine",
         "`specfuzz demo --fault NAME` gates a pair with it, `specfuzz serve-sim --fault NAME` serves it.",
     )

@@ -22,6 +22,7 @@ from fuzzer.finding import Certainty
 from fuzzer.options import KEYS
 from fuzzer.summarise import EXIT
 from fuzzer.summary import CellStatus, ReasonCode, VerdictName
+from tests.cli.conftest import specfuzz
 
 ROOT = Path(__file__).parents[2]
 WRITTEN = [
@@ -139,6 +140,22 @@ def test_yaml_of_a_page_is_valid_and_its_arguments_exist(page: Path) -> None:
 def test_the_pages_for_build_servers_show_arguments() -> None:
     shown = [given for page in WRITTEN for block in blocks(page, "yaml") for given in lists(yaml.safe_load(block))]
     assert len(shown) >= 3
+
+
+# --- what commands print
+
+
+@pytest.mark.parametrize(
+    ("page", "command"),
+    [
+        ("tutorial.md", "gate --candidate http://127.0.0.1:8001 --reference http://127.0.0.1:8000 --dry-run"),
+        ("explanation/clean-run.md", "plan"),
+    ],
+)
+def test_a_page_shows_what_the_command_prints(page: str, command: str) -> None:
+    printed = specfuzz(*command.split()).out
+    shown = blocks(ROOT / "docs" / page, "text")
+    assert [block for block in shown if block in printed], printed
 
 
 # --- settings and code
