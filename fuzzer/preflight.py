@@ -151,6 +151,9 @@ def notes(plan: Plan, ends: Sequence[End]) -> list[str]:
             said.append(f"{candidate.name}: the reference's lm_head is not stated; assumed to be the candidate's")
     for end in ends:
         said.extend(f"{end.endpoint.name}: {text}" for text in end.identity.warnings)
+        told, stated = end.identity.lm_head, end.endpoint.lm_head
+        if told is not None and stated is not None and told != stated:
+            said.append(f"{end.endpoint.name}: it says that its lm_head runs in {told}; --lm-head says {stated}")
         if end.dropped:
             said.append(f"{end.endpoint.name} refuses {', '.join(end.dropped)}: left out of every request")
     return said

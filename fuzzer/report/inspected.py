@@ -64,6 +64,7 @@ def _facts(end: Inspected) -> dict[str, str]:
         "memory": _memory(identity),
         "clock": None if identity.clock_seconds is None else f"{identity.clock_seconds:+.0f} s from ours",
         "speculation": None if identity.speculation is None else "on" if identity.speculation else "off",
+        "lm_head": identity.lm_head,
         "own defaults": defaults or None,
         "refused": ", ".join(end.dropped) or "nothing",
     }

@@ -159,6 +159,13 @@ def _lmdeploy_extras(params: Params) -> dict[str, JsonValue]:
     return extras
 
 
+# OpenAI API reference, Chat Completions: "none" thinks not at all, "medium" was every model's default before it.
+def _openai_extras(params: Params) -> dict[str, JsonValue]:
+    if params.thinking == "auto":
+        return {}
+    return {"reasoning_effort": "medium" if params.thinking == "on" else "none"}
+
+
 def _llamacpp_extras(params: Params) -> dict[str, JsonValue]:
     extras: dict[str, JsonValue] = {"cache_prompt": params.cache == "warm"}
     if not params.stream:
@@ -180,7 +187,7 @@ _OPENAI_NEUTRAL: dict[str, JsonValue] = {
     "frequency_penalty": 0,
 }
 
-OPENAI = Dialect(engine="openai", neutral=_OPENAI_NEUTRAL)
+OPENAI = Dialect(engine="openai", neutral=_OPENAI_NEUTRAL, extras=_openai_extras)
 
 # Fields: vllm/entrypoints/openai/chat_completion/protocol.py. -1 is "off" in every version; 0 was refused by old ones.
 VLLM = Dialect(

@@ -31,6 +31,7 @@ _PAGE_BYTES = 4 * 2**20
 _OTHER_HTTP = (426, 505)  # Upgrade Required, HTTP Version Not Supported
 _READY_SECONDS = 5.0  # for one look at a server that is still loading
 _READY_PAUSE = 0.5
+_HEADS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}  # torch's names, and ours
 DATE_STEP = 2.0  # seconds: a Date has whole ones, and a reply takes its time
 _LIMITS = Limits(body_bytes=_PAGE_BYTES)
 _VLLM_DRAFTING = ("vllm:spec_decode_",)
@@ -43,7 +44,8 @@ class Identity(BaseModel):
     ``model`` is the id to send, ``model_given`` whether the user named it, ``models`` all that are served.
     ``fingerprint`` is the engine's version in its own words. ``kv_block`` and ``kv_tokens`` are the sizes of a block of
     its KV cache and of its whole pool, ``memory_bytes`` what it holds in memory (of ``memory_kind``), ``clock_seconds``
-    how far its clock is ahead of ours. ``speculation`` is None where the server does not tell.
+    how far its clock is ahead of ours, ``lm_head`` its precision where it was set at run time and is told.
+    ``speculation`` is None where the server does not tell.
     ``context_length`` is in tokens per request, ``slots`` the number of requests that run at once.
     ``default_generation`` holds the server's own sampling defaults where they differ from the neutral ones that are
     sent. ``warnings`` are sentences for the report.
@@ -66,6 +68,7 @@ class Identity(BaseModel):
     memory_kind: MemoryKind | None = None
     clock_seconds: float | None = None
     speculation: bool | None = None
+    lm_head: str | None = None
     default_generation: dict[str, JsonValue] = {}
     warnings: tuple[str, ...] = ()
 
@@ -213,6 +216,7 @@ class _Findings:
             memory_kind=held.kind,
             clock_seconds=self._clock(),
             speculation=self._speculation(engine),
+            lm_head=_HEADS.get(label(self._overrides().get("head_dtype")) or ""),
             default_generation=self._defaults(engine),
             warnings=tuple(self._warnings),
         )
@@ -324,6 +328,9 @@ class _Findings:
 
     def _vllm(self, part: str) -> dict[str, JsonValue]:
         return _mapping(_mapping(self._info.get("vllm_config")).get(part))
+
+    def _overrides(self) -> dict[str, JsonValue]:
+        return _mapping(self._vllm("model_config").get("hf_overrides"))
 
     def _defaults(self, engine: Engine) -> dict[str, JsonValue]:
         settings = _mapping(_mapping(self._props.get("default_generation_settings")).get("params"))

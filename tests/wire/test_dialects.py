@@ -61,6 +61,8 @@ def test_the_thinking_switch_is_sent_only_when_it_is_set() -> None:
     assert "chat_template_kwargs" not in body(VLLM)
     assert body(VLLM, thinking="on")["chat_template_kwargs"] == {"enable_thinking": True}
     assert body(VLLM, thinking="off")["chat_template_kwargs"] == {"enable_thinking": False}
+    assert "reasoning_effort" not in body(OPENAI) | body(VLLM, thinking="off")
+    assert [body(OPENAI, thinking=switch)["reasoning_effort"] for switch in ("on", "off")] == ["medium", "none"]
 
 
 def test_a_dropped_parameter_is_never_sent_again() -> None:

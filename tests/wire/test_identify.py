@@ -220,3 +220,13 @@ async def test_memory_and_clock_are_told_of_where_they_are_known() -> None:
 async def test_memory_that_makes_no_sense_is_not_told(value: str) -> None:
     found = await ask({**VLLM, "/metrics": text(f"vllm:x 0\nprocess_resident_memory_bytes {value}\n".encode())})
     assert found.memory_bytes is None
+
+
+async def test_a_head_that_was_set_at_run_time_is_told() -> None:
+    def told(overrides: object) -> dict[str, bytes]:
+        info = page({"vllm_config": {"model_config": {"hf_overrides": overrides}}})
+        return {**VLLM, "/server_info?config_format=json": info}
+
+    assert (await ask(told({"head_dtype": "float32"}))).lm_head == "fp32"
+    for overrides in ({}, {"head_dtype": 4}, "x", None):
+        assert (await ask(told(overrides))).lm_head is None

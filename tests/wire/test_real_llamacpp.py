@@ -33,6 +33,8 @@ SHOWN = {
     "cache control",
     "rendered prompt",
     "cancellation",
+    "version",
+    "KV budget",
 }
 
 
@@ -46,6 +48,7 @@ async def drafting() -> AsyncIterator[Client]:
     async with LlamaServer(LlamaConfig(model=llama_model(None), slots=2, ctx=2048, speculation="ngram")) as server:
         found = await identify(Endpoint(name="candidate", url=server.url))
         assert (found.engine, found.speculation, found.slots) == ("llamacpp", True, 2)
+        assert (found.kv_tokens, found.context_length) == (2048, 1024)
         async with Client(found.pin(Endpoint(name="candidate", url=server.url)), LLAMACPP, timeout=120) as client:
             yield client
 
@@ -59,6 +62,7 @@ async def ask(client: Client, *, pace: Pace | None = None, **fields: object) -> 
 async def test_an_engine_that_drafts_tells_all_that_is_used_of_it() -> None:
     async with drafting() as client:
         before = await client.counters()
+        assert await client.version()
         first = await ask(client, logprobs=5)
         assert first.token_ids
         assert first.logprobs is not None
