@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
+
+import httpx
+from anyio.abc import ByteStream
 
 from fuzzer.inspecting import Inspection, inspect
 from fuzzer.plan import Endpoint, Engine, Plan, Sampling
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.server import serving
 from fuzzer.summary import Check
+from tests.wire.servers import Request, http
+from tests.wire.servers import serving as serving_raw
 
 DRAFTS: dict[str, Any] = {"speculative": True, "step_seconds": 0.0}
 PLAIN: dict[str, Any] = {"step_seconds": 0.0}
@@ -53,3 +59,21 @@ def codes(found: Inspection, severity: str) -> list[str]:
 
 def check(found: Inspection, code: str) -> Check:
     return next(check for check in found.preflight.checks if check.code == code)
+
+
+@asynccontextmanager
+async def fronted(upstream: str, pages: Mapping[str, object], refused: str = "") -> AsyncIterator[str]:
+    """A gateway that hands on all but some pages of its own, and refuses requests with one parameter."""
+
+    async def handler(request: Request, stream: ByteStream) -> None:
+        if request.path in pages:
+            await stream.send(http(json.dumps(pages[request.path]).encode()))
+        elif refused and refused in request.body:
+            await stream.send(http(json.dumps({"error": f"'{refused}' is not supported"}).encode(), status=400))
+        else:
+            method = "POST" if request.body else "GET"
+            reply = await client.request(method, request.path, json=request.body or None)
+            await stream.send(http(reply.content, status=reply.status_code, kind=reply.headers.get("content-type", "")))
+
+    async with httpx.AsyncClient(base_url=upstream, timeout=60) as client, serving_raw(handler) as url:
+        yield url

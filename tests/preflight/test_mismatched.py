@@ -12,7 +12,7 @@ from fuzzer.plan import Policy, Sampling
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.server import serving
 
-from .pairs import DRAFTS, PLAIN, check, codes, look, pair, plan
+from .pairs import DRAFTS, PLAIN, check, codes, fronted, look, pair, plan
 
 pytestmark = pytest.mark.anyio
 
@@ -95,6 +95,21 @@ async def test_defaults_that_nothing_overrides_are_unfair_on_one_side_only() -> 
     assert codes(found, "blocking") == ["generation-defaults"]
     both = await look(SimConfig(**DRAFTS, **own), SimConfig(**PLAIN, **own), engine="openai")
     assert (codes(both, "blocking"), codes(both, "warning")) == ([], ["generation-defaults"])
+
+
+@pytest.mark.parametrize(("refused", "severity"), [("", "warning"), ("top_k", "blocking")])
+async def test_a_default_of_top_k_at_one_end_is_told_and_unfair_only_where_nothing_overrides_it(
+    refused: str, severity: str
+) -> None:
+    own = {"vllm_config": {"model_config": {"override_generation_config": {"top_k": 20}}}}
+    async with (
+        pair(SimConfig(**DRAFTS), SimConfig(**PLAIN)) as (ours, theirs),
+        fronted(ours, {"/server_info?config_format=json": own}, refused) as url,
+    ):
+        found = await inspect(plan(url, theirs))
+    assert codes(found, severity) == ["generation-defaults"]
+    assert "candidate has top_k 20; reference has none" in check(found, "generation-defaults").text
+    assert found.preflight.comparable == (not refused)
 
 
 async def test_a_candidate_alone_is_looked_at_for_itself() -> None:
