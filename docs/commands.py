@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import typer
@@ -26,6 +27,7 @@ _ENDPOINT = {
 }
 
 
+@cache
 def root() -> TyperGroup:
     """The command line as typer builds it."""
     group = typer.main.get_command(app)

@@ -1,11 +1,17 @@
-"""The page on ``summary.json``, made from its JSON Schema."""
+"""The pages on recorded data and on the Python interface, made from the models' own JSON Schemas and docstrings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
+from pydantic import BaseModel, TypeAdapter
+
+import fuzzer
 from docs.markdown import prose, table
+from fuzzer.history.records import HISTORY_VERSION, AnyRecord
 from fuzzer.report.schema import schema
 from fuzzer.summary import SCHEMA_VERSION
 
@@ -23,17 +29,90 @@ def summary() -> Iterator[str]:
         "The [JSON Schema](../../fuzzer/report/summary.schema.json) (draft 2020-12) ships with the package: "
         '`importlib.resources.files("fuzzer.report") / "summary.schema.json"`.',
     )
-    yield from _record("Summary", whole)
+    yield from _record("Summary", whole, _holds)
+    yield from _definitions(whole, _holds)
+
+
+def history() -> Iterator[str]:
+    """Every record of ``history.jsonl`` with its fields."""
+    whole: _Schema = TypeAdapter(AnyRecord).json_schema()
+    kinds = (choice["$ref"].rpartition("/")[2] for choice in whole["anyOf"])
+    yield from prose(
+        "# history.jsonl",
+        f"What was sent and what came back: a JSON object a line, version {HISTORY_VERSION}, appended and never "
+        "rewritten. Only the last line can be torn, by a kill; it is then left out. A field at its default may be left "
+        "out, too. Times ending in `_ns` are monotonic nanoseconds. `specfuzz judge` needs nothing but this file and "
+        "`run.json`.",
+        f"`type` says what a line is: {', '.join(f'`{kind.lower()}` ([{kind}](#{kind.lower()}))' for kind in kinds)}.",
+    )
+    yield from _definitions(whole, _with_default)
+
+
+def python() -> Iterator[str]:
+    """What ``import fuzzer`` offers."""
+    yield from prose(
+        "# Python",
+        "`import fuzzer` offers these names and no others; everything else may change. For property tests there is "
+        "also [`fuzzer.prompts.strategies`](../strategies.md).",
+    )
+    for name in fuzzer.__all__:
+        value = getattr(fuzzer, name)
+        if name == "Summary":
+            yield from prose(f"## {name}", "See [summary.json](summary.md).")
+        elif inspect.isclass(value) and issubclass(value, BaseModel):
+            yield from _record(name, value.model_json_schema(), _with_default)
+        else:
+            yield from _described(name, value)
+    named: Mapping[str, _Schema] = fuzzer.Plan.model_json_schema()["$defs"]
+    for name in sorted(named.keys() - set(fuzzer.__all__)):
+        yield from _record(name, named[name], _with_default)
+
+
+def _described(name: str, value: object) -> Iterator[str]:
+    """A function, an error, or a dataclass."""
+    yield from prose(f"## {name}")
+    if inspect.isfunction(value):
+        yield from (
+            "```python",
+            f"{'await ' * inspect.iscoroutinefunction(value)}{name}({_parameters(value)})",
+            "```",
+            "",
+        )
+    yield from prose(*_paragraphs(inspect.getdoc(value) or ""))
+    if inspect.isclass(value) and is_dataclass(value):
+        yield from table(("field", "holds"), ((f"`{each.name}`", f"`{each.type}`") for each in fields(value)))
+
+
+def _parameters(function: Callable[..., object]) -> str:
+    parameters = inspect.signature(function).parameters.values()
+    named = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    return ", ".join(
+        (*(each.name for each in parameters if each.name not in named), *(f"{name}=..." for name in named))
+    )
+
+
+def _definitions(whole: _Schema, held: Callable[[_Schema], str]) -> Iterator[str]:
     definitions: Mapping[str, _Schema] = whole["$defs"]
     for name in sorted(definitions):
         if "properties" in definitions[name]:
-            yield from _record(name, definitions[name])
+            yield from _record(name, definitions[name], held)
 
 
-def _record(name: str, record: _Schema) -> Iterator[str]:
-    said = record.get("description", "").replace("``", "`")
-    yield from prose(f"## {name}", *(" ".join(paragraph.split()) for paragraph in said.split("\n\n")))
-    yield from table(("field", "holds"), ((f"`{name}`", _holds(field)) for name, field in record["properties"].items()))
+def _record(name: str, record: _Schema, held: Callable[[_Schema], str]) -> Iterator[str]:
+    yield from prose(f"## {name}", *_paragraphs(record.get("description", "")))
+    yield from table(("field", "holds"), ((f"`{name}`", held(field)) for name, field in record["properties"].items()))
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    for paragraph in text.replace("``", "`").split("\n\n"):
+        yield " ".join(paragraph.split())
+
+
+def _with_default(field: _Schema) -> str:
+    """The type of a field, and its default where that says something."""
+    default = field.get("default")
+    told = isinstance(default, str | int | float) and default != "" and "const" not in field
+    return f"{_holds(field)}; default `{default}`" if told else _holds(field)
 
 
 def _holds(value: _Schema) -> str:

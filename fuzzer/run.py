@@ -28,6 +28,7 @@ from fuzzer.events import CellDecided, Event, FindingSeen, Listener, PreflightDo
 from fuzzer.finding import Finding
 from fuzzer.history.journal import Journal, read_history
 from fuzzer.history.records import AnyRecord, Arm, Opened, Resumed
+from fuzzer.inert import inert_json
 from fuzzer.judge import Judge
 from fuzzer.manifest import FINDINGS, HISTORY, Manifest, new_manifest, read_manifest, write_manifest
 from fuzzer.plan import Cell, Endpoint, Plan
@@ -339,7 +340,7 @@ def _findings(directory: Path) -> Iterator[Callable[[Finding], None]]:
 
 
 def _write(file: TextIO, finding: Finding) -> None:
-    file.write(finding.model_dump_json() + "\n")
+    file.write(inert_json(finding.model_dump_json()) + "\n")
 
 
 def _endpoints(plan: Plan) -> list[tuple[Arm, Endpoint]]:

@@ -13,6 +13,7 @@ from pydantic_core import PydanticSerializationError
 from fuzzer.errors import HistoryError
 from fuzzer.events import Event, RunFinished, RunStarted
 from fuzzer.finding import Finding
+from fuzzer.inert import inert_json
 from fuzzer.manifest import FINDINGS
 from fuzzer.report.junit import junit
 from fuzzer.report.markdown import markdown
@@ -65,9 +66,9 @@ def summary_json(summary: Summary) -> str:
     """The summary as JSON, ending in a newline; half surrogates, which JSON text cannot hold, become ``?``."""
     shown = shareable(summary)
     try:
-        return shown.model_dump_json(indent=2) + "\n"
+        return inert_json(shown.model_dump_json(indent=2)) + "\n"
     except PydanticSerializationError:
-        return _JSON.dump_json(_whole(shown.model_dump()), indent=2).decode() + "\n"
+        return inert_json(_JSON.dump_json(_whole(shown.model_dump()), indent=2).decode()) + "\n"
 
 
 def load_summary(path: Path) -> Summary:
@@ -88,7 +89,7 @@ def load_summary(path: Path) -> Summary:
 def _redact_findings(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     findings = (redacted_finding(Finding.model_validate_json(line)) for line in lines)
-    write_whole(path, "".join(finding.model_dump_json() + "\n" for finding in findings))
+    write_whole(path, "".join(inert_json(finding.model_dump_json()) + "\n" for finding in findings))
 
 
 def write_whole(path: Path, text: str) -> Path:

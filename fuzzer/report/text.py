@@ -6,9 +6,8 @@ import unicodedata
 
 from rich.text import Text
 
-_BLANKS = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0)  # printable by category, yet show nothing
-_SELECTORS = (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
-_INVISIBLE = frozenset(map(chr, (*_BLANKS, *_SELECTORS)))
+from fuzzer.inert import visible
+
 _MARKS = 2  # combining marks on one letter; a taller stack would overprint the lines above
 
 
@@ -39,7 +38,7 @@ def literal(text: str, limit: int = 200, style: str = "") -> Text:
 
 
 def _visible(char: str) -> str:
-    return char if char.isprintable() and char not in _INVISIBLE else _escape(char)
+    return char if visible(char) else _escape(char)
 
 
 def _escape(char: str) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.cli.conftest import Serve, command, specfuzz, start, stop
 
@@ -24,7 +27,7 @@ def keys(records: list[dict[str, Any]], kind: str) -> list[str]:
 
 
 def begin(folder: Path, candidate: str, reference: str) -> tuple[subprocess.Popen[str], Path]:
-    """Start a gate and wait until it is measuring at concurrency 8."""
+    """Start a gate and stop it (SIGSTOP) while it measures at concurrency 8 and has requests in flight."""
     process = subprocess.Popen(
         command("gate", "--candidate", candidate, "--reference", reference, *SIZE, "--out", str(folder)),
         stdout=subprocess.PIPE,
@@ -32,10 +35,18 @@ def begin(folder: Path, candidate: str, reference: str) -> tuple[subprocess.Pope
         text=True,
     )
     while True:
-        assert process.poll() is None, process.communicate()[0]
         found = list(folder.glob("*/history.jsonl"))
         if found and found[0].read_bytes().count(b"c8/closed-loop#0/measure0/candidate/1") >= 2:
-            return process, found[0].parent
+            process.send_signal(signal.SIGSTOP)
+            if in_flight(lines(found[0].parent)):
+                return process, found[0].parent
+            process.send_signal(signal.SIGCONT)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # to read on and on would take a core from the run
+            pytest.fail(f"ended with {process.wait(0.05)}: {process.communicate()[0]}")
+
+
+def in_flight(records: list[dict[str, Any]]) -> set[str]:
+    return set(keys(records, "sent")) - set(keys(records, "done"))
 
 
 def pair(serve: Serve, *fault: str) -> tuple[str, str]:
@@ -48,7 +59,7 @@ def check_resumed(directory: Path, before: list[dict[str, Any]], folder: Path) -
     assert after[: len(before)] == before
     assert max(Counter(keys(after, "sent")).values()) == 1
     assert max(Counter(keys(after, "done")).values()) == 1
-    lost = set(keys(before, "sent")) - set(keys(before, "done"))
+    lost = in_flight(before)
     summary: dict[str, Any] = json.loads((directory / "summary.json").read_text())
     assert summary["lost"] == len(lost) > 0
     assert not lost & set(keys(after, "done"))
@@ -80,6 +91,7 @@ def test_kill_9_and_resume_end_in_the_verdict_of_an_unbroken_run(tmp_path: Path,
 def test_ctrl_c_exits_130_with_a_partial_report_and_can_be_resumed(tmp_path: Path, serve: Serve) -> None:
     process, directory = begin(tmp_path / "runs", *pair(serve))
     process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGCONT)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in out

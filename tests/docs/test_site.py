@@ -14,6 +14,8 @@ import pytest
 from fuzzer.report.schema import schema
 
 ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.xdist_group("site")  # one build serves them all
 _ASKED = re.compile(r"<(?:script|img|iframe|source|link)\b[^>]*\b(?:src|href)=[\"']?((?:https?:)?//[^\"' >]+)")
 
 

@@ -11,6 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from fuzzer.manifest import new_manifest, write_manifest
 from fuzzer.report.page import html
 
 from . import factory
@@ -41,6 +42,7 @@ def browser() -> Iterator[Browser]:
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     summary = run(folder, said="the other answer <script>alert(1)</script>")
+    write_manifest(folder, new_manifest(factory.plan(), "r"))
     both = (*summary.findings, *factory.failing().findings)
     path = folder / "report.html"
     path.write_text(html(summary.model_copy(update={"findings": both}), folder), encoding="utf-8", errors="replace")
@@ -119,6 +121,12 @@ def test_findings_fold_filter_copy_and_the_theme_switches(browser: Browser, file
     page.wait_for_function("['copied', 'selected'].includes(document.querySelector('button[data-copy]').textContent)")
     assert page.locator("figure.timeline rect").count() >= 2
     assert page.locator("figure.timeline g.victim").count() == page.locator("figure.timeline g.donor").count() == 1
+    page.click("#unfold")
+    page.click(".minute a[href^='#f-']")
+    page.wait_for_function("document.querySelector('details.finding').open")
+    with page.expect_download() as wait:
+        page.click("button[data-csv=heat]")
+    assert wait.value.suggested_filename == "specfuzz-heat.csv"
     page.click("#theme")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     assert opened.said == []

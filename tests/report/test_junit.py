@@ -4,6 +4,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
+from junitparser import Error, Failure, JUnitXml
 
 from fuzzer.report.junit import junit
 from fuzzer.summary import NoiseFloor, Reason, ReasonCode, Summary, VerdictName
@@ -160,6 +161,34 @@ def test_totals_add_up() -> None:
 def test_any_text_gives_valid_xml(text: str) -> None:
     root = parse(everywhere(text))
     assert len(root) == 5
+
+
+@pytest.mark.parametrize("summary", [*factory.everything(), everywhere(factory.HOSTILE)], ids=lambda s: s.verdict)
+def test_a_junit_parser_counts_what_is_there(summary: Summary) -> None:
+    read = JUnitXml.fromstring(junit(summary).encode())
+    cases = [case for suite in read for case in suite]
+    assert (read.tests, read.failures, read.errors) == (
+        len(cases),
+        sum(isinstance(result, Failure) for case in cases for result in case.result),
+        sum(isinstance(result, Error) for case in cases for result in case.result),
+    )
+    assert read.skipped == sum(case.is_skipped for case in cases)
+
+
+def test_what_gitlab_documents_is_kept_to() -> None:
+    """A case is known by class and name, a second one is dropped; texts are shown, messages are not; 30 MB at most."""
+    text = junit(everywhere("[[ATTACHMENT|/etc/passwd]] " + "x" * 1_000_000))
+    assert len(text.encode()) < 30_000_000
+    assert not any("[[ATTACHMENT|" in str(one.text) for one in ET.fromstring(text.encode()).iter())  # noqa: S314
+    for summary in factory.everything():
+        cases = list(parse(summary).iter("testcase"))
+        names = [(one.get("classname"), one.get("name")) for one in cases]
+        assert len(set(names)) == len(names)
+        for one in cases:
+            assert float(str(one.get("time"))) >= 0
+            for ending in one.iter():
+                if ending.tag in ("failure", "error", "skipped"):
+                    assert str(ending.text).startswith(str(ending.get("message")))
 
 
 def test_a_redacted_run_shows_no_text() -> None:

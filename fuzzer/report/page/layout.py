@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fuzzer.report.text import clean
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+LONGEST: Final = 60_000  # characters of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +32,24 @@ class Table:
 
 
 def environment() -> Environment:
-    """Jinja over this package's templates: everything is escaped, a name that is not there is a mistake."""
+    """Jinja over this package's templates: all text is escaped and `plain`, a name that is not there is a mistake."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def put(value: object) -> object:
+        return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     surroundings = Environment(
-        loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        loader=FunctionLoader(_text), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        finalize=put,
+    )  # fmt: skip
     surroundings.filters["clean"] = clean
     return surroundings
+
+
+def plain(text: str) -> str:
+    """A text that keeps its lines and tabs; whatever else moves, hides or turns text round is spelled out."""
+    return "\n".join("\t".join(clean(part, LONGEST) for part in line.split("\t")) for line in text.split("\n"))
 
 
 def furniture() -> dict[str, str]:

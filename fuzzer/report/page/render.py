@@ -12,7 +12,7 @@ from fuzzer.report.page.answers import answers
 from fuzzer.report.page.evidence import evidence
 from fuzzer.report.page.layout import environment, furniture
 from fuzzer.report.page.replay import Replays
-from fuzzer.report.page.shown import lines, shown_group
+from fuzzer.report.page.shown import shown_group
 from fuzzer.report.page.tables import decisions, heat, tables
 from fuzzer.report.redact import shareable
 from fuzzer.report.sentences import (
@@ -40,10 +40,8 @@ def html(summary: Summary, directory: Path | None = None, sources: Sequence[Path
     summary = shareable(summary)
     directories = list(sources or ([directory] if directory is not None else []))
     found, replays = evidence(directories, summary), Replays(directories)
-    surroundings = environment()
-    surroundings.filters["lines"] = lines
     groups = ranked(summary.findings)
-    return surroundings.get_template("page.html.j2").render(
+    return environment().get_template("page.html.j2").render(
         **furniture(),
         **_facts(summary),
         answers=answers(summary, found, replays),

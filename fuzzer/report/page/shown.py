@@ -12,11 +12,10 @@ from pydantic import JsonValue
 
 from fuzzer.finding import Control, Finding
 from fuzzer.history.records import Prompt
-from fuzzer.report.page.evidence import TEXT, Case, Side, clip
+from fuzzer.report.page.evidence import Case, Side, clip
 from fuzzer.report.page.replay import Replays
 from fuzzer.report.page.timeline import Drawing, draw
 from fuzzer.report.sentences import marks, seen_at
-from fuzzer.report.text import clean
 from fuzzer.report.words import listed
 from fuzzer.summary import FindingGroup, Summary
 
@@ -101,11 +100,6 @@ def shown(case: Case) -> Shown:
         strip=tuple(_strip(case)),
         triage=tuple(_triage(case.finding)),
     )
-
-
-def lines(text: str) -> str:
-    """A text that keeps its lines and tabs; whatever else moves, hides or turns text round is spelled out."""
-    return "\n".join("\t".join(clean(part, TEXT * 10) for part in line.split("\t")) for line in text.split("\n"))
 
 
 def _messages(prompt: Prompt | None, span: str) -> tuple[Said, ...]:
