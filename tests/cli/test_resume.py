@@ -156,4 +156,4 @@ def test_a_run_that_goes_on_with_another_boot_of_a_server_never_passes(tmp_path:
     stop(other)
     summary = json.loads(result.out)
     assert result.status == 3
-    assert [reason["code"] for reason in summary["reasons"]] == ["restarted"]
+    assert "restarted" in [reason["code"] for reason in summary["reasons"]]

@@ -32,9 +32,8 @@ async def test_a_fault_is_found(tmp_path: Path, fault: str, seed: int) -> None:
     assert row.donors or not FAULTS[fault].donors, row
 
 
-@pytest.mark.parametrize("seed", [1001, 1002])
-async def test_a_clean_pair_passes_the_default_gate(tmp_path: Path, seed: int) -> None:
-    job = next(job for job in clean_jobs(1, 0, seed) if job.seed == seed)
+async def test_a_clean_pair_passes_the_default_gate(tmp_path: Path) -> None:
+    (job,) = clean_jobs(1, 0, 1001)
     async with Bench() as bench:
         row = await measure(job, bench, tmp_path)
     assert row is not None

@@ -38,7 +38,7 @@ async def test_greedy_rows_are_mixed_up_beside_a_hot_neighbour(hot: dict[str, An
 
 
 async def test_padding_rows_harm_only_where_a_batch_stays_between_two_captured_sizes() -> None:
-    async with talking({"graph-padding": 1.0}, step_seconds=0.004) as talk:
+    async with talking({"graph-padding": 1.0}, step_seconds=0.02) as talk:
         for width in (1, 2, 4, 8):
             assert all(await talk.loop(asked(6 * width), width)), width
         for width in (3, 5, 6, 7):
