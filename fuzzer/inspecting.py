@@ -17,6 +17,7 @@ from fuzzer.traffic.memo import Memo
 from fuzzer.wire.features import FEATURES, FeatureName
 from fuzzer.wire.identify import Identity
 from fuzzer.wire.pairing import render
+from fuzzer.wire.watching import clock_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Inspected:
     """One end: what it says of itself, and which parameters it refused.
 
     ``features`` says of each whether its replies and pages showed it, or, where nothing was asked that could, how it is
-    known of the engine.
+    known of the engine. ``clock_seconds`` is how far its clock is ahead of ours.
     """
 
     arm: Arm
@@ -32,6 +33,7 @@ class Inspected:
     identity: Identity
     dropped: tuple[str, ...]
     features: Mapping[str, str]
+    clock_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,14 @@ async def inspect(plan: Plan) -> Inspection:
         looked.checks = [*checks, *looked.checks]
         preflight = report(ends, looked, blocking, notes(plan, ends))
         inspected = [
-            Inspected(end.arm, end.title, end.identity, end.dropped, await _features(end, looked)) for end in ends
+            Inspected(end.arm, end.title, end.identity, end.dropped, await _features(end, looked), _clock(end, looked))
+            for end in ends
         ]
         return Inspection(tuple(inspected), preflight, tuple(blocking))
+
+
+def _clock(end: End, looked: Looked) -> float | None:
+    return clock_seconds(end.identity.clock_seconds, looked.asked[end.arm, end.endpoint.name].replies)
 
 
 async def _features(end: End, looked: Looked) -> dict[str, str]:

@@ -13,6 +13,7 @@ from fuzzer.report.text import clean
 from fuzzer.summary import Probed
 from fuzzer.wire.identify import Identity
 
+SAME_CLOCK = 3.0  # seconds: a server tells whole ones, and a reply takes its time
 _UNTOLD = "not told"
 
 
@@ -52,7 +53,7 @@ def rows(found: Inspection) -> list[tuple[str, list[str]]]:
 
 def _facts(end: Inspected) -> dict[str, str]:
     identity = end.identity
-    defaults = ", ".join(f"{name} {value}" for name, value in identity.default_generation.items())
+    defaults = ", ".join(f"{name} {_short(value)}" for name, value in identity.default_generation.items())
     told = {
         "address": identity.url,
         "engine": identity.engine,
@@ -62,7 +63,7 @@ def _facts(end: Inspected) -> dict[str, str]:
         "slots": identity.slots,
         "KV pool": None if identity.kv_tokens is None else f"{identity.kv_tokens} tokens",
         "memory": _memory(identity),
-        "clock": None if identity.clock_seconds is None else f"{identity.clock_seconds:+.0f} s from ours",
+        "clock": _clock(end.clock_seconds),
         "speculation": None if identity.speculation is None else "on" if identity.speculation else "off",
         "lm_head": identity.lm_head,
         "own defaults": defaults or None,
@@ -76,6 +77,16 @@ def _memory(identity: Identity) -> str | None:
         return None
     where = "on a device" if identity.memory_kind == "device" else "in the process that serves HTTP"
     return f"{identity.memory_bytes / 2**30:.2f} GiB {where}"
+
+
+def _clock(ahead: float | None) -> str | None:
+    if ahead is None:
+        return None
+    return "as ours" if abs(ahead) < SAME_CLOCK else f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} ours"
+
+
+def _short(value: JsonValue) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _probes(found: Inspection, end: Inspected) -> dict[str, str]:

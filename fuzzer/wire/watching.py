@@ -61,14 +61,19 @@ def limited(end: str, replies: Sequence[Received], width: int) -> Iterator[Check
         )
 
 
-def clock(end: str, ahead: float | None, replies: Sequence[Received]) -> Iterator[Check]:
-    """At most one check, a warning: a clock that is far from ours.
+def clock_seconds(ahead: float | None, replies: Sequence[Received]) -> float | None:
+    """How far a server's clock is ahead of ours, in seconds.
 
-    ``ahead`` is what the Date of a page shows, in seconds; without one, ``created`` of the replies does.
+    ``ahead`` is what the Date of a page shows; without one, ``created`` of the replies does, to a second or two.
     """
     made = [reply.created - reply.end_ns / 1e9 for reply in replies if reply.created is not None]
-    apart = ahead if ahead is not None else median(made) if made else 0.0
-    if abs(apart) > APART_SECONDS:
+    return ahead if ahead is not None else median(made) if made else None
+
+
+def clock(end: str, ahead: float | None, replies: Sequence[Received]) -> Iterator[Check]:
+    """At most one check, a warning: a clock that is far from ours."""
+    apart = clock_seconds(ahead, replies)
+    if apart is not None and abs(apart) > APART_SECONDS:
         how = "ahead of" if apart > 0 else "behind"
         yield Check(
             code="clock",
