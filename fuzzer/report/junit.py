@@ -5,8 +5,8 @@ cases as green, and nothing passes here that was not measured. Skipped are only 
 control's rate and divergence (its certain findings count), a control that was not run, and divergence where it is not
 judged. The suite ``verdict`` holds one case that agrees with the exit status whatever the cells say.
 
-What build servers document is kept to: GitLab shows an element's text and not its ``message``, knows a case by class and
-name and drops a second one, and reads files of up to 30 MB.
+What build servers document is kept to: GitLab shows an element's text and not its ``message``, knows a case by class
+and name and drops a second one, and reads files of up to 30 MB.
 """
 
 from __future__ import annotations

@@ -115,9 +115,14 @@ def _worst(summary: Summary) -> First | None:
 def _first(first: First, summary: Summary) -> str:
     found = first.finding
     when = f", {duration(first.seconds)} into the run" if first.seconds is not None else ""
-    phase = " (in calibration)" if found.phase == "calibration" else ""
+    return f"{clean(found.summary, 300)}; {_stage(found, summary)}{when}"
+
+
+def _stage(found: Finding, summary: Summary) -> str:
+    if found.phase in ("preflight", "warmup"):
+        return "in preflight, before the first cell"
     where = place_of(found.cell, summary).removesuffix(", calibration")
-    return f"{clean(found.summary, 300)}; at {where}{phase}{when}"
+    return f"at {where}{' (in calibration)' if found.phase == 'calibration' else ''}"
 
 
 def _donor(first: First | None, evidence: Evidence, summary: Summary) -> str:

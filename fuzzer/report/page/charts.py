@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,11 @@ from fuzzer.summary import CellSummary, NoiseFloor, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-_SIZE = (4.8, 3.3)  # inches
+_SIZE = (4.8, 2.7)  # inches, without the legend
+_LEGEND_ROW = 0.19  # inches
+_SHORT = 26  # characters of a name that leave room for another beside it
 _INK = "#010203"  # replaced by the text colour of the page
 _COLOURS = ("#e8590c", "#4c7ef3", "#2f9e44", "#ae3ec9", "#1098ad", "#d9820b", "#d6336c", "#868e96")
 _REFERENCE = "#64748b"
@@ -243,9 +247,19 @@ def _svg(plot: Any, levels: Sequence[object], title: str, below: str = "concurre
         axes.set_xlim(-0.6, len(levels) - 0.4)
         axes.set_xlabel(below, labelpad=2)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
+        _legend(figure, axes)
         buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Title": title})
+        with warnings.catch_warnings():  # names are text in the SVG: the reader's fonts draw them
+            warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+            figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Title": title})
     text = _DATE.sub("", _PROLOGUE.sub("", buffer.getvalue()))
     text = text.replace(_INK, "currentColor")
     return text.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    """Names below the plot; the figure grows by them, so that many or long ones leave the plot its room."""
+    handles, names = axes.get_legend_handles_labels()
+    columns = 2 if all(len(name) <= _SHORT for name in names) else 1
+    figure.set_figheight(_SIZE[1] + _LEGEND_ROW * (1 + -(-len(names) // columns)))
+    figure.legend(handles, names, frameon=False, fontsize=9, loc="outside lower center", ncols=columns)

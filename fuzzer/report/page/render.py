@@ -41,13 +41,17 @@ def html(summary: Summary, directory: Path | None = None, sources: Sequence[Path
     directories = list(sources or ([directory] if directory is not None else []))
     found, replays = evidence(directories, summary), Replays(directories)
     groups = ranked(summary.findings)
-    return environment().get_template("page.html.j2").render(
-        **furniture(),
-        **_facts(summary),
-        answers=answers(summary, found, replays),
-        anchors={group.key: number for number, group in enumerate(groups, start=1)},
-        groups=[shown_group(group, summary, found.cases.get(group.key, []), replays) for group in groups],
-        where=clean(str(directory), 300) if directory is not None else "",
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            **furniture(),
+            **_facts(summary),
+            answers=answers(summary, found, replays),
+            anchors={group.key: number for number, group in enumerate(groups, start=1)},
+            groups=[shown_group(group, summary, found.cases.get(group.key, []), replays) for group in groups],
+            where=clean(str(directory), 300) if directory is not None else "",
+        )
     )
 
 

@@ -71,10 +71,15 @@ def rerun(plan: Plan, finding: Finding) -> str | None:
 
 
 def _cell(plan: Plan, finding: Finding) -> tuple[Endpoint, int, str] | None:
-    """Candidate, level and schedule; a finding of calibration belongs to the first cell of its level."""
-    exact = [cell for cell in plan.cells() if cell.key == finding.cell]
-    level = finding.cell.rpartition("/")[0]
-    alike = exact or [cell for cell in plan.cells() if cell.key.rpartition("/")[0] == level]
+    """Candidate, level and schedule.
+
+    A finding of calibration belongs to the first cell of its level, one of preflight to its candidate's first gated.
+    """
+    level, owner = finding.cell.rpartition("/")[0], finding.cell.partition("/")[0]
+    alike = [cell for cell in plan.cells() if cell.key == finding.cell]
+    alike = alike or [cell for cell in plan.cells() if cell.key.rpartition("/")[0] == level]
+    shared = owner in {reference.name for reference in plan.references}
+    alike = alike or [cell for cell in plan.gated if shared or cell.candidate == owner]
     if not alike:
         return None
     return plan.endpoint("candidate", alike[0].candidate), alike[0].concurrency, alike[0].schedule
