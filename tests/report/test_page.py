@@ -13,7 +13,7 @@ from fuzzer.history.records import Done, Message, Opened, Prompt, Received, Sent
 from fuzzer.history.scores import Scored, Scores, TokenScore
 from fuzzer.manifest import FINDINGS, HISTORY
 from fuzzer.report.page import html as page
-from fuzzer.report.page.evidence import pair_key
+from fuzzer.report.page.evidence import evidence, pair_key
 from fuzzer.summary import Summary
 
 from . import factory
@@ -136,6 +136,14 @@ def test_where_the_reference_scored_an_answer_its_tokens_show_their_regret(tmp_p
 
 def test_a_megabyte_of_answer_does_not_make_a_megabyte_of_page(tmp_path: Path) -> None:
     assert len(page(run(tmp_path, said="x" * 1_000_000), tmp_path)) < 300_000
+
+
+def test_cases_that_do_not_fit_the_page_are_left_out(tmp_path: Path) -> None:
+    summary = run(tmp_path, said="<" * 5_000)
+    (case,) = evidence([tmp_path], summary).cases["bleed/concurrent/answer@candidate"]
+    assert 20_000 < case.weight < 25_000  # an angle bracket takes four characters
+    assert evidence([tmp_path], summary, case.weight).cases
+    assert not evidence([tmp_path], summary, case.weight - 1).cases
 
 
 def test_a_redacted_run_shows_no_text(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +29,9 @@ CASES: Final = 3  # cases a group
 BARS: Final = 48  # exchanges in a timeline, the victim's own included
 TEXT: Final = 6_000  # characters of a prompt or an answer
 TOKENS: Final = 400  # tokens of a margin strip
+BUDGET: Final = 2_000_000  # characters that all cases may take on the page, about; the page stays under 3 MB
+_BAR: Final = 400  # characters of a bar as drawn
+_TOKEN: Final = 80  # characters of a token as drawn
 _PHASES: Final = ("measure", "calibration", "filler")
 
 
@@ -77,6 +81,16 @@ class Case:
     bars: tuple[Bar, ...]
 
 
+    @property
+    def weight(self) -> int:
+        """About how many characters the case takes on the page."""
+        sides = [side for side in (self.said, self.other) if side is not None]
+        texts = [text for side in sides for text in (side.text, side.reasoning, side.calls)]
+        texts += [clip(message.content) for one in (self.prompt, self.donor) if one for message in one.messages]
+        tokens = sum(len(side.margins) + len(side.regrets) for side in sides[:1])
+        return sum(len(escape(text)) for text in texts) + _BAR * len(self.bars) + _TOKEN * tokens
+
+
 @dataclass(frozen=True, slots=True)
 class First:
     """The finding that broke the gate first, by when its request was sent; ``seconds`` into the run."""
@@ -87,15 +101,19 @@ class First:
 
 @dataclass(slots=True)
 class Evidence:
-    """What the histories of a report's runs hold of its findings: cases by the key of their group."""
+    """What the histories of a report's runs hold of its findings: cases by the key of their group.
+
+    ``room`` is what is left of the budget; a case that does not fit is not shown.
+    """
 
     cases: dict[str, list[Case]] = field(default_factory=dict)
     first: First | None = None
+    room: int = BUDGET
 
 
-def evidence(directories: Iterable[Path], summary: Summary) -> Evidence:
+def evidence(directories: Iterable[Path], summary: Summary, room: int = BUDGET) -> Evidence:
     """The evidence to show; empty where texts are not to be shown, or nothing is left."""
-    found = Evidence()
+    found = Evidence(room=room)
     if summary.redacted:
         return found
     for directory in directories:
@@ -115,9 +133,10 @@ def _gather(directory: Path, summary: Summary, found: Evidence) -> None:
     victims = {key: past.known[key] for each in chosen if (key := each.exchange or "") in past.known}
     bars = _second_pass(directory / HISTORY, list(victims.values()))
     for each in chosen:
-        case = _case(each, past, bars)
-        if case.said is not None or each.key not in found.cases:
-            found.cases.setdefault(each.key, []).append(_with_regrets(case, past.scored.get(each.exchange or "")))
+        case = _with_regrets(_case(each, past, bars), past.scored.get(each.exchange or ""))
+        if (case.said is not None or each.key not in found.cases) and case.weight <= found.room:
+            found.room -= case.weight
+            found.cases.setdefault(each.key, []).append(case)
     if past.earliest is not None and found.first is None:
         sent_ns, key = past.earliest
         found.first = First(suspects[key], (sent_ns - past.began) / 1e9 if past.began else None)
