@@ -2,7 +2,7 @@
 
 A fault that fires now and then is reduced by a sequential test: a reduction is kept when its replays speak for a
 failure rate that has not fallen below 60 % of what the whole cohort showed, against an eighth of that (Wald's test,
-both errors 5 %); clear cases take few replays, and what is still open at the test's cap is not kept.
+errors 5 % and 10 %); clear cases take few replays, and what is still open at the test's cap is not kept.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,35 +22,35 @@ from fuzzer.stats.sequential import Decision, Sprt
 
 KEPT = 0.6  # of the rate per judged answer that the whole cohort showed: not fallen
 LOST = 8.0  # times less than that: fallen
-ERROR = 0.05  # of either kind
+WRONGLY_KEPT, WRONGLY_DROPPED = 0.05, 0.1  # the test's errors: what is kept wrongly is taken back at the end
 WARM = 5  # replays that are sent before a reduction is dropped: state at the server may take some to build up
-_HIGHEST = 0.9  # a test needs some room above
+_LOWEST, _HIGHEST = 0.004, 0.9  # a test needs some room on either side
 
 RULE = (
     f"a reduction is kept when its replays speak for a failure rate of at least {KEPT:.0%} of the whole cohort's, per "
-    f"judged answer, against {KEPT / LOST:.1%} (sequential test, both errors {ERROR:.0%}); open at its cap: not kept"
+    f"judged answer, against {KEPT / LOST:.1%} (sequential test, errors {WRONGLY_KEPT:.0%} and {WRONGLY_DROPPED:.0%}); "
+    "open at its cap: not kept"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Acceptance:
-    """The rule for one bug; ``each`` is the share of judged answers of the whole cohort that failed, from 0 to 1."""
+def test_of(shares: Sequence[float]) -> Sprt:
+    """The test for a cohort whose judged requests failed in these shares of the whole cohort's replays.
 
-    each: float
+    A replay fails when any of them does.
+    """
+    kept = min(_HIGHEST, 1 - math.prod(1 - KEPT * share for share in shares))
+    lost = 1 - math.prod(1 - KEPT * share / LOST for share in shares)
+    high = max(_LOWEST, kept)
+    return Sprt(p0=min(max(lost, _LOWEST / LOST), high / 2), p1=high, alpha=WRONGLY_KEPT, beta=WRONGLY_DROPPED)
 
-    def test(self, judged: int) -> Sprt:
-        """The test for a cohort of which so many answers are judged; a replay fails when any of them does."""
-        high = min(_HIGHEST, 1 - (1 - min(KEPT * self.each, 0.999)) ** judged)
-        low = 1 - (1 - KEPT * self.each / LOST) ** judged
-        return Sprt(p0=min(low, high / 2), p1=high, alpha=ERROR, beta=ERROR)
 
-    def decide(self, failures: int, replays: int, judged: int) -> Decision:
-        """ "fail": it still fails, keep the reduction; "pass": it does not any more."""
-        test = self.test(judged)
-        state = test.state(failures, replays)
-        if state == "pass" and replays < WARM:
-            return "open"
-        return "pass" if state == "open" and replays >= max(WARM, test.cap) else state
+def decide(failures: int, replays: int, shares: Sequence[float]) -> Decision:
+    """What the test says: "fail", it still fails, keep the reduction; "pass", it does not any more."""
+    test = test_of(shares)
+    state = test.state(failures, replays)
+    if state == "pass" and replays < WARM:
+        return "open"
+    return "pass" if state == "open" and replays >= max(WARM, test.cap) else state
 
 
 class BudgetError(Exception):
@@ -83,16 +85,14 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """How the whole cohort fails: ``k`` of ``n`` replays, and whose answers count from there on.
-
-    ``answers`` is how many of the judged ones failed in those replays.
-    """
+    """How the whole cohort fails: ``k`` of ``n`` replays, whose answers count from there on, how often each fails."""
 
     k: int
     n: int
     victim: int
     judged: tuple[int, ...]
-    answers: int
+    shares: tuple[float, ...]
+    fresh_cache: bool = True
 
 
 class Book:
@@ -116,7 +116,9 @@ class Book:
                 entry = json.loads(line)
                 if "baseline" in entry:
                     found = entry["baseline"]
-                    self.baseline = Baseline(**found | {"judged": tuple(found["judged"])})
+                    self.baseline = Baseline(
+                        **found | {"judged": tuple(found["judged"]), "shares": tuple(found["shares"])}
+                    )
                 else:
                     self._known[str(entry["cohort"])] = Decided(bool(entry["kept"]), int(entry["k"]), int(entry["n"]))
                 self.replays, self.requests = int(entry["replays"]), int(entry["requests"])

@@ -22,7 +22,8 @@ Chain = tuple[Send, ...]
 class Cohort(Record):
     """Requests in the order of the schedule; ``judged`` are the places of those whose answers count.
 
-    ``victim`` is the place of the one that was found to be harmed. ``right`` holds the reference's reply to each
+    ``shares`` says for each of them in which share of replays, from 0 to 1, it fails in the whole cohort, where that is
+    known. ``victim`` is the place of the one that was found to be harmed. ``right`` holds the reference's reply to each
     request, None where it is not known.
     """
 
@@ -33,6 +34,8 @@ class Cohort(Record):
     right: tuple[Received | None, ...]
     sampling: Sampling = Sampling()
     logprobs: bool = False
+    fresh_cache: bool = True
+    shares: tuple[float, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -42,6 +45,8 @@ class Cohort(Record):
             raise ValueError(f"the prompt {unknown[0]} is not in it")
         if len(self.right) != len(sends):
             raise ValueError(f"{len(self.right)} replies of the reference to {len(sends)} requests")
+        if self.shares and len(self.shares) != len(self.judged):
+            raise ValueError("the shares do not belong to those that are judged")
         if self.victim not in self.judged:
             raise ValueError("the victim is not among those that are judged")
         for place in self.judged:
@@ -89,6 +94,17 @@ class Cohort(Record):
                 yield number, tuple(range(place, place + len(chain)))
                 place += len(chain)
 
+    def salted(self, salt: str) -> tuple[Release, ...]:
+        """The releases as one replay sends them: with this salt before each one's own, if the cache is to be fresh."""
+        if not self.fresh_cache:
+            return self.releases
+        return tuple(
+            release.model_copy(
+                update={"chains": tuple(tuple(_salted(send, salt) for send in chain) for chain in release.chains)}
+            )
+            for release in self.releases
+        )
+
     def only(self, places: set[int]) -> Cohort | None:
         """The same with these requests alone; None where they make no schedule. The victim always stays."""
         kept = places | {self.victim}
@@ -122,7 +138,9 @@ class Cohort(Record):
                 "prompts": self.prompts,
                 "sampling": self.sampling,
                 "logprobs": self.logprobs,
+                "fresh_cache": self.fresh_cache,
             } | fields
+            given["shares"] = self._shares(given["judged"], order)
             prompts = given["prompts"]
             asked = {send.prompt for send in sends}
             if isinstance(prompts, tuple):
@@ -130,6 +148,12 @@ class Cohort(Record):
             return Cohort.model_validate(given)
         except ValidationError:
             return None
+
+    def _shares(self, judged: object, order: list[int]) -> tuple[float, ...]:
+        """The shares of those that are judged still, by their new places."""
+        known = dict(zip(self.judged, self.shares, strict=False))
+        places = judged if isinstance(judged, tuple) else ()
+        return tuple(known.get(order[place], 0.0) for place in places) if known else ()
 
 
 def _settled(releases: list[list[list[Send]]]) -> list[list[list[Send]]]:
@@ -156,6 +180,11 @@ def _promote(chains: list[list[Send]]) -> bool:
                 chain[place] = judged
                 return True
     return False
+
+
+def _salted(send: Send, salt: str) -> Send:
+    own = f"{salt}/{send.overrides.salt}" if send.overrides.salt else salt
+    return send.model_copy(update={"overrides": send.overrides.model_copy(update={"salt": own})})
 
 
 def as_victim(send: Send) -> Send:

@@ -6,6 +6,8 @@ in the cohort cannot be laid at its door. The reference's recorded replies stand
 
 from __future__ import annotations
 
+import itertools
+import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -86,6 +88,8 @@ class Player:
 @asynccontextmanager
 async def playing(endpoint: Endpoint, sampling: Sampling) -> AsyncIterator[Player]:
     """An endpoint, asked who it is and what it takes. Raises UnavailableError where it cannot be reached."""
+    if endpoint.name == "reference":  # no candidate may be called so, and this one is asked like a candidate
+        endpoint = endpoint.model_copy(update={"name": "control"})
     plan = Plan(candidates=(endpoint,), sampling=sampling)
     async with AsyncExitStack() as stack:
         yield Player(await open_end(stack, plan, PromptPool.of(plan), ARM, endpoint))
@@ -115,6 +119,7 @@ class Trial:
             sampling=cohort.sampling,
         )
         self._blocks = 0
+        self._salt, self._numbers = secrets.token_hex(6), itertools.count()
 
     @property
     def failures(self) -> int:
@@ -141,7 +146,9 @@ class Trial:
             phase="measure",
             block=self._blocks,
             concurrency=cohort.width,
-            releases=cohort.releases * times,
+            releases=tuple(
+                release for _ in range(times) for release in cohort.salted(f"{self._salt}-{next(self._numbers)}")
+            ),
             logprobs=cohort.logprobs,
         )
         self._records, self._findings[:] = [], []

@@ -10,7 +10,10 @@ from fuzzer.plan import ScheduleName
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One part of a preset: a schedule at a concurrency, and how many answers are judged an arm."""
+    """One part of a preset: a schedule at a concurrency, and how many requests are judged an arm.
+
+    Copies of one prompt are counted by round: 304 requests are 38 rounds of 8.
+    """
 
     title: str
     schedule: ScheduleName
@@ -46,7 +49,7 @@ _ALL = (
         "closed-answer ordering prompts: 100 one at a time, then 38 rounds of 8, distinct ones and copies of one",
         (
             Leg("distinct prompts, 38 rounds of 8", "rounds", 8, 304),
-            Leg("one prompt 8 times a round, 38 rounds", "replicas", 8, 304),
+            Leg("one prompt 8 times a round, counted in rounds", "replicas", 8, 304),
         ),
         families=("ordering",),
         serial=100,

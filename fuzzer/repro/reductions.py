@@ -58,11 +58,14 @@ def serial(cohort: Cohort) -> Cohort | None:
     if any(send.role != "victim" for send in sends):
         return None
     new = {old: place for place, old in enumerate(order)}
+    known = dict(zip(cohort.judged, cohort.shares, strict=False))
+    judged = sorted(cohort.judged, key=new.__getitem__)
     return cohort.model_copy(
         update={
             "releases": tuple(Release(width=1, chains=((send,),)) for send in sends),
             "victim": new[cohort.victim],
-            "judged": tuple(sorted(new[place] for place in cohort.judged)),
+            "judged": tuple(new[place] for place in judged),
+            "shares": tuple(known[place] for place in judged) if known else (),
             "right": tuple(cohort.right[place] for place in order),
         }
     )

@@ -1,7 +1,7 @@
 """Shrinking: the smallest and simplest cohort that still fails in the same way, by replays against a live endpoint.
 
 The cohort is reduced as delta debugging does (Zeller and Hildebrandt 2002): halves first, then smaller parts. Every
-reduction is decided by `acceptance.Acceptance`; where the bug shows in every replay, Hypothesis simplifies the prompt.
+reduction is decided by the rule of `acceptance`; where the bug shows in every replay, Hypothesis simplifies the prompt.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fuzzer.finding import Finding
 from fuzzer.history.records import Exchange, Prompt
 from fuzzer.history.schedule import Release
 from fuzzer.repro import reductions
-from fuzzer.repro.acceptance import RULE, Acceptance, Baseline, Book, Budget, BudgetError, Decided, digest
+from fuzzer.repro.acceptance import RULE, Baseline, Book, Budget, BudgetError, Decided, decide, digest, test_of
 from fuzzer.repro.bundle import Shrunk, Tally
 from fuzzer.repro.cohort import Cohort
 from fuzzer.repro.content import simplest
@@ -27,6 +27,8 @@ ENOUGH = 5  # failing replays of the whole cohort that its rate is taken from
 LEAST, MOST = 6, 120  # replays of it
 FINAL_SHARE = 0.15  # of a budget of replays that is kept for the last count
 FINAL_LEAST, FINAL_ENOUGH = 20, 8  # replays of the last count, and failing ones that end it
+PULL = 4  # replays that a place's share is pulled to the mean by: the luckiest would be overrated
+CROWDED = 0.6  # of the places that an even spread would reach: fewer are a crowd
 STEADY = 0.95  # the share of replays from which a bug counts as certain to show
 WASH = 64  # unrelated requests that make a server forget
 WARM_UP = 3  # replays of a reduction that are looked at one by one
@@ -59,7 +61,6 @@ class Shrinker:
     control: Player
     seed: str
     steps: list[str] = field(default_factory=list)
-    rule: Acceptance = field(init=False)
     steady: bool = False
     any_content: bool = False
     window_ms: float | None = None
@@ -101,7 +102,7 @@ class Shrinker:
                 finished = False
                 self.tell("the budget is used up; how often does what is left fail?")
             final = await self._final()
-            fallen = self.rule.decide(final.k, final.n, len(self.cohort.judged)) == "pass"
+            fallen = decide(final.k, final.n, self.cohort.shares) == "pass"
             if not (fallen and self._back()):
                 return finished, final
 
@@ -135,11 +136,11 @@ class Shrinker:
         if (known := self.book.baseline) is not None:
             self._begin(known)
             return Tally.of(known.k, known.n, UNIT)
-        trial = self.player.trial(self.cohort, self.known)
-        while len(trial.played) < MOST and (trial.failures < ENOUGH or len(trial.played) < LEAST):
-            if not self._allowed(self.cohort.size, reserve=False):
-                break
-            await trial.run(1 if len(trial.played) < LEAST else 4)
+        trial = await self._counted(MOST)
+        if not trial.failures and self.cohort.fresh_cache:
+            self.cohort = self.cohort.model_copy(update={"fresh_cache": False})
+            self.tell(f"not one of {len(trial.played)} replays with a fresh prefix cache fails; with what it holds:")
+            trial = await self._counted(MOST)
         replays, failures = len(trial.played), trial.failures
         self._look(trial)
         if failures:
@@ -148,26 +149,43 @@ class Shrinker:
             self.tell(f"the whole cohort of {self.cohort.size} fails in {failures} of {replays} replays")
         return Tally.of(failures, replays, UNIT)
 
+    async def _counted(self, most: int) -> Trial:
+        """Replays of the whole until enough of them have failed."""
+        trial = self.player.trial(self.cohort, self.known)
+        while len(trial.played) < most and (trial.failures < ENOUGH or len(trial.played) < LEAST):
+            if not self._allowed(self.cohort.size, reserve=False):
+                break
+            await trial.run(1 if len(trial.played) < LEAST else 4)
+        return trial
+
     def _chosen(self, trial: Trial) -> Baseline:
         """Whose answers count from here on: all, or only those that failed where these are few."""
         counts = Counter(place for played in trial.played for place in played.failed)
-        judged = self.cohort.judged
-        if len(counts) * 4 < len(judged) or len(counts) == 1 < trial.failures:
-            judged = tuple(sorted(counts))
-        victim = self.cohort.victim if self.cohort.victim in judged else counts.most_common(1)[0][0]
-        failed = sum(count for place, count in counts.items() if place in judged)
-        return Baseline(trial.failures, len(trial.played), victim, judged, failed)
+        judged, replays = self.cohort.judged, len(trial.played)
+        places, failed = len(judged), sum(counts.values())
+        if len(counts) < CROWDED * places * (1 - (1 - 1 / places) ** failed):
+            judged = tuple(sorted(counts))  # an even spread would have reached more of them
+        mean = failed / (replays * len(judged))
+        shares = tuple((counts[place] + PULL * mean) / (replays + PULL) for place in judged)
+        victim = max(judged, key=lambda place: (counts[place], place == self.cohort.victim))
+        return Baseline(trial.failures, replays, victim, judged, shares, self.cohort.fresh_cache)
 
     def _begin(self, known: Baseline) -> None:
-        self.cohort = self.cohort.model_copy(update={"judged": known.judged, "victim": known.victim})
-        self.rule = Acceptance(min(0.999, known.answers / (known.n * len(known.judged))))
+        self.cohort = self.cohort.model_copy(
+            update={
+                "judged": known.judged,
+                "shares": known.shares,
+                "victim": known.victim,
+                "fresh_cache": known.fresh_cache,
+            }
+        )
         self.steady = known.k >= STEADY * known.n
 
     async def _final(self) -> Tally:
         """Fresh replays of what is left, which nothing was decided by."""
         await self._wash()
         trial = self.player.trial(self.cohort, self.known)
-        test = self.rule.test(len(self.cohort.judged))
+        test = test_of(self.cohort.shares)
         most = max(FINAL_LEAST, min(MOST, math.ceil(3 * FINAL_ENOUGH / test.p1)))
         while len(trial.played) < most and (len(trial.played) < FINAL_LEAST or trial.failures < FINAL_ENOUGH):
             if len(trial.played) >= FINAL_LEAST and not self._allowed(self.cohort.size, reserve=False):
@@ -218,13 +236,12 @@ class Shrinker:
         if (known := self.book.known(what)) is not None:
             return known
         trial = self.player.trial(candidate, self.known)
-        judged = len(candidate.judged)
         state = "open"
         while state == "open":
             if not self._allowed(candidate.size):
                 raise BudgetError
             await trial.run(1 if len(trial.played) < WARM_UP else 2)
-            state = self.rule.decide(trial.failures, len(trial.played), judged)
+            state = decide(trial.failures, len(trial.played), candidate.shares)
         decided = Decided(state == "fail", trial.failures, len(trial.played))
         self.book.add(what, decided, self.player.spent.replays, self.player.spent.requests)
         return decided
@@ -241,6 +258,7 @@ class Shrinker:
                 "prompts": (candidate.asked[send.prompt],),
                 "victim": 0,
                 "judged": (0,),
+                "shares": (),
                 "right": (None,),
             }
         )
@@ -260,6 +278,7 @@ class Shrinker:
         for candidate in reductions.earlier_releases(self.cohort):
             if await self._keeps(candidate, "fewer releases before the victim's"):
                 break
+        await self._keeps(reductions.simultaneous(self.cohort), "all of a release at one moment")
         await self._keeps(reductions.with_donor(self.cohort, self.known), "the victim and the donor alone")
         await self._fewer(reductions.groups, "slots")
         await self._settle()
@@ -276,14 +295,14 @@ class Shrinker:
         await self._window()
 
     async def _fewer(self, items: Callable[[Cohort], list[tuple[int, ...]]], what: str) -> None:
-        """Delta debugging: drop all, then halves, quarters ... as long as something goes."""
-        count = 1
+        """Delta debugging: drop halves, then quarters ... as long as something goes."""
+        count = 2  # dropping all at once is dear where it is wrong, and soon reached where it is right
         while members := items(self.cohort):
             count = min(count, len(members))
             for part in reductions.parts(members, count):
                 rest = set(range(self.cohort.size)) - part
                 if await self._keeps(self.cohort.only(rest), f"without {len(part)} of the {what}"):
-                    count = max(1, count - 1)
+                    count = max(2, count - 1)
                     break
             else:
                 if count >= len(members):

@@ -23,6 +23,7 @@ from fuzzer.repro.reduce import reduce
 from fuzzer.repro.secrets import known_secrets
 from fuzzer.repro.writing import write
 from fuzzer.run import Run, gate
+from fuzzer.shapes import SHAPES
 from fuzzer.stats.intervals import rule_out
 from fuzzer.summary import Rate, Summary
 
@@ -78,7 +79,7 @@ class Wanted:
 
 def plan_of(base: Plan, preset: Preset, leg: Leg, requests: int | None) -> Plan:
     """The gate of one leg: the user's endpoints, sampling and families, the preset's traffic."""
-    judged = requests or leg.requests
+    judged = max(1, (requests or leg.requests) // SHAPES[leg.schedule].copies(leg.concurrency))
     policy = base.policy.model_copy(
         update={"requests": judged, "control_requests": min(preset.serial, requests or preset.serial)}
     )

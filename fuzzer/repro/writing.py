@@ -27,9 +27,10 @@ def bodies(cohort: Cohort, end: EndpointSummary | None) -> tuple[dict[str, JsonV
     dialect = _dialect(end)
     model = end.model if end is not None else None
     prompts = cohort.asked
+    sends = [send for release in cohort.salted("replay") for send in release.sends]
     return tuple(
         _body(dialect, model, send, prompts[send.prompt], cohort, f"{place}-{send.prompt}")
-        for place, send in enumerate(cohort.sends)
+        for place, send in enumerate(sends)
     )
 
 
