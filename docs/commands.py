@@ -58,7 +58,7 @@ def _commands(group: TyperGroup, path: str) -> Iterator[str]:
         yield from (f"- {_argument(each)}" for each in arguments)
         yield from (f"- {_option(each)}" for each in options)
         yield ""
-        yield from prose(command.epilog or "")
+        yield from prose(*filter(None, (command.epilog,)))
 
 
 def _paragraphs(text: str) -> Iterator[str]:
