@@ -3,7 +3,8 @@
     python -m benchmarks.benign [--runs 100] [--start 0] [--results reports/benign/results.jsonl]
 
 Nothing is planted; the heads' exact ties and the noise that grows with the batch are on. The families are those with
-longer answers, so that noise has places to act; the gate is the default one (sequential) at concurrency 1, 4 and 16.
+longer answers, so that noise has places to act; a gate judges 100 answers a cell at concurrency 1, 4 and 16, and the
+rest of its policy is the default one.
 A run counts the prompts whose text is not the same at every concurrency, on the same end. Resumable: a seed that the
 results hold is not run again.
 """
@@ -29,13 +30,16 @@ from fuzzer.stats import clopper_pearson_upper
 from fuzzer.summary import Summary
 
 LEVELS = (1, 4, 16)
+REQUESTS = 100  # judged answers a cell
+LIMIT = 0.03  # what so many clean ones rule out
 FAMILIES = ("keyed-json", "sort", "reverse", "schema-json")
 LEAST_SHARE = 0.25  # of the prompts: their text must depend on the concurrency, or nothing was shown
 
 INTRODUCTION = f"""# Benign batch noise: what a clean pair makes of the gate
 
 `python -m benchmarks.benign`: simulated pairs, bf16 heads, nothing planted, {", ".join(FAMILIES)} prompts at
-concurrency {", ".join(map(str, LEVELS))}, closed loop, the default policy. `results.jsonl` has a row a run.
+concurrency {", ".join(map(str, LEVELS))}, closed loop, {REQUESTS} judged answers a cell under a limit of {LIMIT:.0%},
+the default policy else. `results.jsonl` has a row a run.
 """
 
 
@@ -70,8 +74,9 @@ async def measure(seed: int, out: Path) -> Row:
     """Gate one pair of fresh servers."""
     started, cpu = time.monotonic(), time.process_time()
     async with AsyncExitStack() as stack:
-        plan = await boot_sim(stack, Pair(NONE, ("bf16",)), seed=seed)
-        asked = {"concurrency": LEVELS, "schedules": ("closed-loop",), "families": FAMILIES}
+        plan = await boot_sim(stack, Pair(NONE, ("bf16",)), seed=seed, requests=REQUESTS)
+        policy = plan.policy.model_copy(update={"max_wrong_rate": LIMIT})
+        asked = {"concurrency": LEVELS, "schedules": ("closed-loop",), "families": FAMILIES, "policy": policy}
         run = await gate(plan.model_copy(update=asked), out=out, run_id=f"seed-{seed}")
     return row(seed, run.summary, texts(run.directory), time.monotonic() - started, time.process_time() - cpu)
 

@@ -10,6 +10,7 @@ from fuzzer.sim.config import SimConfig
 from fuzzer.sim.sampling import WARM, Sampling
 from fuzzer.sim.wants import FUNCTIONS, WantError, rendered, with_calls
 
+MAX_SALT = 128  # characters; as vLLM has it
 MAX_TOP_LOGPROBS = 20
 MAX_CHOICES = 64
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
@@ -82,7 +83,7 @@ def parse_chat(body: bytes, config: SimConfig) -> ChatRequest:
         logprobs=_typed(fields, "logprobs", bool, False),
         top_logprobs=_integer(fields, "top_logprobs", 0, MAX_TOP_LOGPROBS) or 0,
         return_token_ids=_typed(fields, "return_token_ids", bool, False),
-        cache_salt=_typed(fields, "cache_salt", str, ""),
+        cache_salt=_salt(fields),
         ignore_eos=_typed(fields, "ignore_eos", bool, False),
         calls=messages[0][0] == FUNCTIONS,
     )
@@ -174,6 +175,16 @@ def _typed(fields: dict[str, Any], name: str, kind: type, default: Any) -> Any:
     if not isinstance(value, kind):
         raise BadRequestError(f"{name}: Input should be a valid {kind.__name__}", param=name)
     return value
+
+
+def _salt(fields: dict[str, Any]) -> str:
+    salt: str = _typed(fields, "cache_salt", str, "")
+    if len(salt) > MAX_SALT or set(salt) & set("@/\\\0"):
+        raise BadRequestError(
+            f"Parameter 'cache_salt' must be at most {MAX_SALT} characters and must not contain '@', '/', '\\', or NUL.",
+            param="cache_salt",
+        )
+    return salt
 
 
 def _number(fields: dict[str, Any], name: str, default: float) -> float:

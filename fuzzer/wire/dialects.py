@@ -9,6 +9,7 @@ asks for by itself (tools, structured output) is never dropped: an engine that r
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -142,14 +143,14 @@ def _message(message: Message) -> dict[str, JsonValue]:
 
 
 def _salted(params: Params) -> dict[str, JsonValue]:
-    extras: dict[str, JsonValue] = {"return_token_ids": True}
-    if params.salt:
-        extras["cache_salt"] = params.salt
-    return extras
+    return {"return_token_ids": True, **_only_salted(params)}
 
 
 def _only_salted(params: Params) -> dict[str, JsonValue]:
-    return {"cache_salt": params.salt} if params.salt else {}
+    if not params.salt:
+        return {}
+    # vLLM refuses salts of over 128 characters or with "@", "/", "\\" or NUL (measured on 0.32.0)
+    return {"cache_salt": hashlib.blake2s(params.salt.encode(), digest_size=16).hexdigest()}
 
 
 def _lmdeploy_extras(params: Params) -> dict[str, JsonValue]:

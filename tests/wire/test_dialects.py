@@ -39,8 +39,12 @@ def test_each_engine_has_its_own_names_for_what_is_off() -> None:
 def test_the_cache_is_kept_cold_where_the_engine_can() -> None:
     assert body(LLAMACPP)["cache_prompt"] is True
     assert body(LLAMACPP, cache="cold")["cache_prompt"] is False
-    assert body(VLLM, cache="cold", salt="s")["cache_salt"] == "s"
-    assert body(VLLM, cache="warm", salt="s")["cache_salt"] == "s"  # a replay goes by its first salt
+    salts = [
+        body(VLLM, cache=cache, salt=salt)["cache_salt"]
+        for cache, salt in (("cold", "a/b"), ("warm", "a/b"), ("cold", "c"))
+    ]
+    assert salts[0] == salts[1] != salts[2]  # a replay goes by its first salt
+    assert all(str(salt).isalnum() and len(str(salt)) <= 128 for salt in salts)  # as vLLM wants them
     assert "cache_salt" not in body(VLLM, cache="warm")
     assert "cache_salt" not in body(VLLM, cache="cold")
 
