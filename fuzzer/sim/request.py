@@ -181,7 +181,7 @@ def _salt(fields: dict[str, Any]) -> str:
     salt: str = _typed(fields, "cache_salt", str, "")
     if len(salt) > MAX_SALT or set(salt) & set("@/\\\0"):
         raise BadRequestError(
-            f"Parameter 'cache_salt' must be at most {MAX_SALT} characters and must not contain '@', '/', '\\', or NUL.",
+            f"Parameter 'cache_salt' must be at most {MAX_SALT} characters, without '@', '/', '\\' or NUL.",
             param="cache_salt",
         )
     return salt
