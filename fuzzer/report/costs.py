@@ -81,10 +81,10 @@ def _answer(cells: Sequence[CellSummary], summary: Summary, *, several: bool) ->
     where = f"at your concurrency, {first.concurrency}," if own else f"at concurrency {first.concurrency}"
     head = f" (lm_head {clean(first.lm_head, 40)})" if first.lm_head else ""
     who = f"{clean(first.candidate, 60)}{head}" if several else f"this drafter{head}"
-    gain = f"x{first.speed.speed_up.value:.2f}" if first.speed.speed_up else "a speed that was not compared"
-    spread = _spread(first.speed)
-    bought = f"{gain}{f' ({spread})' if spread else ''}" if first.speed.speed_up else gain
-    return f"{where} {who} gives {bought} and {_wrong(worst, alone=len(cells) == 1)}"
+    cost = _wrong(worst, alone=len(cells) == 1)
+    if first.speed.speed_up is None:
+        return f"{where} {who} gives {cost}; its speed was not compared"
+    return f"{where} {who} gives {speed_up(first.speed)} and {cost}"
 
 
 def _wrong(cell: CellSummary, *, alone: bool) -> str:

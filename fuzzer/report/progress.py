@@ -66,7 +66,7 @@ class Progress:
         return Text(text, style, no_wrap=True, overflow="ellipsis")
 
     def _figures(self) -> Iterator[tuple[str, str]]:
-        yield pace(self.figures), ""
+        yield pace(self.figures, self.screen.width < _NARROW), ""
         if self.figures.found:
             yield findings(self.figures), "red" if self.figures.found["certain"] else "yellow"
         if servers := load(self.figures):
@@ -98,12 +98,14 @@ def label(cell: Cell, several: bool) -> str:
     return f"{who}c{cell.concurrency}{head} {cell.schedule}"
 
 
-def pace(figures: Live) -> str:
+def pace(figures: Live, narrow: bool = False) -> str:
     """Cells done and to do, in flight, rate, time left, acceptance: the figures of the whole run in a line."""
     rate, eta = figures.rate, figures.eta
-    said = [f"{figures.cells_done} of {plural(len(figures.cells), 'cell')} done", f"{figures.in_flight} in flight"]
+    cells = len(figures.cells)
+    done = f"{figures.cells_done}/{cells} cells" if narrow else f"{figures.cells_done} of {plural(cells, 'cell')} done"
+    said = [done, f"{figures.in_flight} in flight"]
     said += [f"{rate:.3g}/s"] if rate is not None else []
-    said += [f"about {duration(eta)} left"] if eta is not None and figures.exchanges else []
+    said += [f"{'' if narrow else 'about '}{duration(eta)} left"] if eta else []
     said += [f"{figures.accepted:.2f} tokens a verify step"] if figures.accepted is not None else []
     return ", ".join(said)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from fuzzer.finding import Donor, Finding
+from fuzzer.report import costs
 from fuzzer.report.page.evidence import Evidence, First, accused
 from fuzzer.report.page.replay import Replays
 from fuzzer.report.sentences import donor, exclusion, ranked
@@ -33,11 +34,12 @@ class Level:
 class Answers:
     """The four answers; empty texts where there is nothing to say.
 
-    ``first`` says what failed first, ``donor`` whose content bled; ``anchor`` is the key of the finding they speak of,
-    ``ask`` the option that measures another level.
+    ``costs`` says what it buys in speed and costs in wrong answers, ``first`` what failed first, ``donor`` whose content
+    bled; ``anchor`` is the key of the finding they speak of, ``ask`` the option that measures another level.
     """
 
     levels: tuple[Level, ...]
+    costs: tuple[str, ...]
     ask: str
     first: str
     donor: str
@@ -52,6 +54,7 @@ def answers(summary: Summary, evidence: Evidence, replays: Replays) -> Answers:
     command, note = replays.command(first.finding) if first is not None else ("", "")
     return Answers(
         levels=tuple(levels(summary)),
+        costs=tuple(costs.answers(summary)),
         ask=_ask(summary),
         first=_first(first, summary) if first is not None else "",
         donor=_donor(first, evidence, summary),

@@ -32,7 +32,7 @@ def everything(summary: Summary) -> list[tuple[str, str]]:
     drawn = (
         ("Failure rate, with 95 % Wilson intervals", rates(summary)),
         ("Outputs that differ: candidate v reference, and the noise floor", floors(summary)),
-        ("Speed-up", speeds(summary)),
+        ("Speed-up, with 95 % bootstrap intervals", speeds(summary)),
         ("Latency", latencies(summary)),
         ("Throughput", throughputs(summary)),
         ("Acceptance length", acceptances(summary)),
@@ -127,25 +127,27 @@ def _both_ends(summary: Summary, ours: str, theirs: str, unit: str, title: str) 
 
 
 def speeds(summary: Summary) -> str:
-    """The candidate's output tokens per second as a multiple of the reference's, by concurrency; "" where not known."""
-    cells = [
-        cell
-        for cell in ordered(summary.cells)
-        if cell.speed.candidate_tokens_per_second and cell.speed.reference_tokens_per_second
-    ]
+    """The paired speed-up with its bootstrap interval, by concurrency; "" where not measured."""
+    cells = [cell for cell in ordered(summary.cells) if cell.speed.speed_up is not None]
     if not cells:
         return ""
     levels = sorted({cell.concurrency for cell in cells})
+    series = _series(cells)
 
     def plot(axes: Axes) -> None:
-        for index, ((name, schedule), members) in enumerate(_series(cells).items()):
-            xs = [levels.index(cell.concurrency) for cell in members]
-            axes.plot(xs, [_ratio(cell) for cell in members], "o-", color=_COLOURS[index % len(_COLOURS)],
-                      label=f"{name}, {schedule}", markersize=5)  # fmt: skip
+        for index, ((name, schedule), members) in enumerate(series.items()):
+            shift = (index - (len(series) - 1) / 2) * 0.5 / len(series)
+            found = [(cell.concurrency, cell.speed.speed_up) for cell in members if cell.speed.speed_up]
+            ys = [one.value for _, one in found]
+            low = [max(one.value - (one.low if one.low is not None else one.value), 0.0) for _, one in found]
+            high = [max((one.high if one.high is not None else one.value) - one.value, 0.0) for _, one in found]
+            xs = [levels.index(level) + shift for level, _ in found]
+            axes.errorbar(xs, ys, yerr=[low, high], fmt="o", color=_COLOURS[index % len(_COLOURS)], capsize=3,
+                          markersize=5, linewidth=1.2, label=f"{name}, {schedule}")  # fmt: skip
         axes.axhline(1, color=_INK, linewidth=0.8, linestyle=":", label="as fast as the reference")
-        axes.set_ylabel("times the reference's tokens/s")
+        axes.set_ylabel("times as fast")
 
-    return _svg(plot, levels, "Speed-up by concurrency")
+    return _svg(plot, levels, "Speed-up by concurrency, with 95 % bootstrap intervals")
 
 
 def acceptances(summary: Summary) -> str:
@@ -213,11 +215,6 @@ def _references(axes: Axes, levels: list[int], cells: Sequence[CellSummary]) -> 
         xs = [levels.index(cell.concurrency) for cell, _ in known]
         ys = [100 * rate.k / rate.n for _, rate in known]
         axes.plot(xs, ys, "_", color=_REFERENCE, markersize=16, markeredgewidth=2, label="reference")
-
-
-def _ratio(cell: CellSummary) -> float:
-    ours, theirs = cell.speed.candidate_tokens_per_second, cell.speed.reference_tokens_per_second
-    return ours / theirs if ours and theirs else 0.0
 
 
 def _length(cell: CellSummary) -> float:

@@ -80,7 +80,6 @@ class Case:
     donor: Prompt | None
     bars: tuple[Bar, ...]
 
-
     @property
     def weight(self) -> int:
         """About how many characters the case takes on the page."""

@@ -68,7 +68,7 @@
   on("unfold", "click", function () {
     var unfold = this;
     var open = unfold.textContent === "open all";
-    document.querySelectorAll("details.finding").forEach(function (finding) { finding.open = open; });
+    document.querySelectorAll("details.finding, details.more").forEach(function (one) { one.open = open; });
     unfold.textContent = open ? "close all" : "open all";
   });
   function reveal() {

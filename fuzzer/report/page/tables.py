@@ -65,9 +65,8 @@ def decisions(summary: Summary) -> Table:
     """The rollout question in one look: what each concurrency buys and what it costs in wrong answers."""
     found = costs.decisions(summary)
     states = tuple(_STATES.get(row.status, "unsure") for row in found)
-    said = "".join(f"{line[:1].upper()}{line[1:]}. " for line in costs.answers(summary))
     lines = tuple(row.texts for row in found)
-    return Table("decision", "What it buys, what it costs", costs.DECISION, lines, states, said + costs.DECISION_NOTE)
+    return Table("decision", "What it buys, what it costs", costs.DECISION, lines, states, costs.DECISION_NOTE)
 
 
 def tables(summary: Summary) -> list[Table]:
