@@ -76,11 +76,12 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What became of one reduction: ``k`` of ``n`` replays failed."""
+    """What became of one reduction: ``k`` of ``n`` replays failed, the request at ``victim`` most often."""
 
     kept: bool
     k: int
     n: int
+    victim: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ class Book:
                         **found | {"judged": tuple(found["judged"]), "shares": tuple(found["shares"])}
                     )
                 else:
-                    self._known[str(entry["cohort"])] = Decided(bool(entry["kept"]), int(entry["k"]), int(entry["n"]))
+                    self._known[str(entry["cohort"])] = Decided(**entry["decided"])
                 self.replays, self.requests = int(entry["replays"]), int(entry["requests"])
             except (ValueError, KeyError, TypeError):
                 return  # torn by an interruption: what comes after it was never decided
@@ -137,7 +138,7 @@ class Book:
     def add(self, what: str, decided: Decided, replays: int, requests: int) -> None:
         """Keep a decision, and what has been spent until now."""
         self._known[what] = decided
-        self._write({"cohort": what, "kept": decided.kept, "k": decided.k, "n": decided.n}, replays, requests)
+        self._write({"cohort": what, "decided": dataclasses.asdict(decided)}, replays, requests)
 
     def _write(self, entry: dict[str, object], replays: int, requests: int) -> None:
         self.replays, self.requests = replays, requests

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -127,9 +128,9 @@ class Trial:
         return sum(bool(played.failed) for played in self.played)
 
     @property
-    def answers(self) -> int:
-        """How many judged answers showed it."""
-        return sum(len(played.failed) for played in self.played)
+    def struck(self) -> Counter[int]:
+        """How often each place showed it."""
+        return Counter(place for played in self.played for place in played.failed)
 
     async def run(self, times: int) -> list[Played]:
         """Send the cohort so many times, one replay after another."""

@@ -6,13 +6,14 @@ import random
 from collections.abc import Iterator, Sequence
 
 from fuzzer.finding import Finding
-from fuzzer.history.records import Prompt
+from fuzzer.history.records import Level, Prompt
 from fuzzer.history.schedule import AS_PLANNED, Release, Send
 from fuzzer.prompts.draws import Draws
 from fuzzer.prompts.families import FAMILIES
 from fuzzer.repro.cohort import Cohort, as_victim
 
 SIMPLE = ("echo", "code-word")  # families whose easy form most models can do
+_OTHERS: tuple[tuple[str, Level], ...] = (("echo", "easy"), ("code-word", "hard"))  # what neighbours ask instead
 WINDOWS_MS = (10.0, 50.0, 200.0)
 _ROOM = 1.5  # times the tokens of the longest right reply
 _LEAST_TOKENS = 16
@@ -92,17 +93,19 @@ def _plain(send: Send) -> Send:
     )
 
 
-def any_content(cohort: Cohort, seed: str) -> Cohort | None:
-    """Other prompts of the simplest kind in place of all neighbours'; only the victim's answer is judged then.
+def any_content(cohort: Cohort, seed: str) -> Iterator[Cohort | None]:
+    """Other prompts in place of all neighbours': the simplest kind, then one with longer answers.
 
-    Copies of one prompt stay copies. None where the victim's own prompt is what the others send too.
+    Only the victim's answer is judged then. Copies of one prompt stay copies. None where the victim's own prompt is
+    what the others send too.
     """
     own = cohort.sends[cohort.victim].prompt
     others = dict.fromkeys(send.prompt for send in cohort.sends if send.prompt != own)
-    if not others:
-        return None
-    fresh = {name: simple(f"{seed}/{name}", f"n{number}") for number, name in enumerate(others)}
-    return swapped(cohort, fresh)
+    for family, level in _OTHERS if others else ():
+        fresh = {
+            name: simple(f"{seed}/{name}", f"n{number}-{family}", family, level) for number, name in enumerate(others)
+        }
+        yield swapped(cohort, fresh)
 
 
 def swapped(cohort: Cohort, fresh: dict[str, Prompt]) -> Cohort | None:
@@ -120,10 +123,10 @@ def swapped(cohort: Cohort, fresh: dict[str, Prompt]) -> Cohort | None:
     )
 
 
-def simple(seed: str, prompt_id: str, family: str = SIMPLE[0]) -> Prompt:
-    """A short prompt that depends on its seed alone."""
+def simple(seed: str, prompt_id: str, family: str = SIMPLE[0], level: Level = "easy") -> Prompt:
+    """A prompt that depends on its seed alone."""
     number = random.Random(f"{seed}/{family}").getrandbits(60)
-    return FAMILIES[family].generate(Draws(number, "z", 0), prompt_id, "easy")
+    return FAMILIES[family].generate(Draws(number, "z", 0), prompt_id, level)
 
 
 def simpler_victim(cohort: Cohort, seed: str) -> Iterator[Cohort | None]:

@@ -7,7 +7,6 @@ reduction is decided by the rule of `acceptance`; where the bug shows in every r
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -32,6 +31,7 @@ CROWDED = 0.6  # of the places that an even spread would reach: fewer are a crow
 STEADY = 0.95  # the share of replays from which a bug counts as certain to show
 WASH = 64  # unrelated requests that make a server forget
 WARM_UP = 3  # replays of a reduction that are looked at one by one
+ALWAYS = 5  # replays that must all fail for Hypothesis to take over
 CONTROL_TRIES = 3  # requests alone that show that a new prompt can be answered
 
 Tell = Callable[[str], None]
@@ -160,7 +160,7 @@ class Shrinker:
 
     def _chosen(self, trial: Trial) -> Baseline:
         """Whose answers count from here on: all, or only those that failed where these are few."""
-        counts = Counter(place for played in trial.played for place in played.failed)
+        counts = trial.struck
         judged, replays = self.cohort.judged, len(trial.played)
         places, failed = len(judged), sum(counts.values())
         if len(counts) < CROWDED * places * (1 - (1 - 1 / places) ** failed):
@@ -226,7 +226,7 @@ class Shrinker:
         self.tell(said)
         if decided.kept:
             self.trail.append((self.cohort, self.any_content))
-            self.cohort = candidate
+            self.cohort = candidate.model_copy(update={"victim": decided.victim})
             self.steps.append(said)
         return decided.kept
 
@@ -242,7 +242,8 @@ class Shrinker:
                 raise BudgetError
             await trial.run(1 if len(trial.played) < WARM_UP else 2)
             state = decide(trial.failures, len(trial.played), candidate.shares)
-        decided = Decided(state == "fail", trial.failures, len(trial.played))
+        struck = max(candidate.judged, key=lambda place: (trial.struck[place], place == candidate.victim))
+        decided = Decided(state == "fail", trial.failures, len(trial.played), struck)
         self.book.add(what, decided, self.player.spent.replays, self.player.spent.requests)
         return decided
 
@@ -288,8 +289,10 @@ class Shrinker:
             await self._keeps(reductions.simultaneous(self.cohort), "all of a release at one moment")
         for candidate in reductions.neutral(self.cohort):
             await self._keeps(candidate, "plain requests, none broken off")
-        if await self._keeps(reductions.any_content(self.cohort, self.seed), "other neighbours, of the simplest kind"):
-            self.any_content = True
+        for candidate in reductions.any_content(self.cohort, self.seed):
+            if await self._keeps(candidate, "neighbours with other content"):
+                self.any_content = True
+                break
         await self._content()
         await self._keeps(reductions.fewer_tokens(self.cohort), "fewer output tokens", control=True)
         await self._window()
@@ -311,12 +314,19 @@ class Shrinker:
 
     async def _content(self) -> None:
         """A simpler question of the victim's: by Hypothesis where the bug always shows, else the simplest kinds."""
-        if self.steady and (prompt := await simplest(self._simplified, self.seed)) is not None:
+        if await self._always() and (prompt := await simplest(self._simplified, self.seed)) is not None:
             await self._keeps(self._with_victim(prompt), "the simplest question, by Hypothesis", control=True)
             return
         for candidate in reductions.simpler_victim(self.cohort, self.seed):
             if await self._keeps(candidate, "a simpler question", control=True):
                 return
+
+    async def _always(self) -> bool:
+        """Whether what is left shows the bug in every replay, as the whole did."""
+        if not self.steady or not self._allowed(ALWAYS * self.cohort.size):
+            return False
+        trial = self.player.trial(self.cohort, self.known)
+        return all(played.failed for played in await trial.run(ALWAYS))
 
     def _with_victim(self, prompt: Prompt) -> Cohort | None:
         own = self.cohort.sends[self.cohort.victim].prompt

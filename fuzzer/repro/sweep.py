@@ -36,7 +36,7 @@ EXITS: dict[Outcome, int] = {
     "interrupted": 130,
 }
 TRIED = 3  # bundles of a failing leg that are replayed until one shows again
-_OPEN = ("bound-open",)  # reasons that speak of the sample's size alone
+_SIZE = ("bound-open", "too-few-judged")  # reasons that may speak of the sample's size alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ async def reproduce(
         if status in (4, 130):
             outcome: Outcome = "interrupted" if status == 130 else "unavailable"
             return Reproduction(outcome, _why(run.summary), lines, run)
-        if why := _weak(run.summary):
+        if why := _weak(run.summary, plan.policy.requests or 1):
             weak.append(f"{leg.title}: {why}")
     if weak:
         return Reproduction("too weak", "; ".join(weak), lines)
@@ -120,15 +120,16 @@ def _why(summary: Summary) -> str:
     return "; ".join(reason.message for reason in summary.reasons)
 
 
-def _weak(summary: Summary) -> str:
+def _weak(summary: Summary, wanted: int) -> str:
     """Why a leg that did not fail says nothing; "" where it shows what its size can show."""
     if summary.exit_status == 0:
         return ""
-    failures = sum(cell.rate.k for cell in summary.cells if cell.role == "gated")
-    others = [reason.message for reason in summary.reasons if reason.code not in _OPEN]
-    if failures and not others:
-        return f"{failures} answers were wrong, too few to be sure; ask for more: --requests"
-    return "; ".join(others)
+    gated = [cell for cell in summary.cells if cell.role == "gated"]
+    others = [reason.message for reason in summary.reasons if reason.code not in _SIZE]
+    if not others and all(cell.rate.n >= wanted for cell in gated):
+        failures = sum(cell.rate.k for cell in gated)
+        return f"{failures} answers were wrong, too few to be sure; ask for more: --requests" if failures else ""
+    return "; ".join(others) or _why(summary)
 
 
 def _power(lines: Sequence[Line]) -> str:

@@ -1,0 +1,228 @@
+"""From a failing gate to a script for the tracker, on simulated servers: bundle, replay, shrink, reproduce."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from fuzzer.plan import Endpoint, Plan, Policy
+from fuzzer.repro.acceptance import Budget
+from fuzzer.repro.bundle import Bundle, read_bundle
+from fuzzer.repro.collect import BUNDLES, MOST, BundleFiles, wanted
+from fuzzer.repro.known import known
+from fuzzer.repro.presets import Leg, Preset
+from fuzzer.repro.reduce import Reduced, reduce
+from fuzzer.repro.replay import Replayed, replay
+from fuzzer.repro.sweep import Reproduction, Wanted, reproduce
+from fuzzer.run import Run, gate
+from fuzzer.sim.config import SimConfig
+from fuzzer.sim.process import SimServer
+
+SEED = 3
+FAULTY = SimConfig(speculative=True, seed=SEED, faults={"last-message-swap": 0.5})
+
+
+@dataclass(frozen=True)
+class Servers:
+    """A faulty candidate, a reference, and a candidate without the fault; and a run of the first two that failed."""
+
+    portal: BlockingPortal
+    faulty: Endpoint
+    reference: Endpoint
+    clean: Endpoint
+    run: Run
+
+    @property
+    def bundle(self) -> Path:
+        """The surest bundle."""
+        return next(self.run.directory.joinpath(BUNDLES).glob("bleed-concurrent-user-*[0-9a-f]"))
+
+    def plan(self, candidate: Endpoint) -> Plan:
+        """A small gate."""
+        return Plan(
+            candidates=(candidate,),
+            references=(self.reference,),
+            concurrency=(1, 4),
+            schedules=("rounds",),
+            seed=SEED,
+            policy=Policy(requests=16, control_requests=4),
+        )
+
+    def replay(self, bundle: Bundle, endpoint: Endpoint, times: int | None = None) -> Replayed:
+        """What a replay says."""
+        return self.portal.call(replay, bundle, endpoint, times)
+
+    def reduce(self, bundle: Bundle, endpoint: Endpoint, budget: Budget, state: Path | None = None) -> Reduced:
+        """What a reduction comes to."""
+        return self.portal.call(
+            partial(reduce, bundle, endpoint, self.reference, budget, state=state, tell=lambda _: None)
+        )
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    with ExitStack() as stack:
+        portal = stack.enter_context(start_blocking_portal())
+        configs = (FAULTY, SimConfig(seed=SEED), SimConfig(speculative=True, seed=SEED))
+        up = [stack.enter_context(portal.wrap_async_context_manager(SimServer(config))) for config in configs]
+        faulty, clean = (Endpoint(name="candidate", url=server.url) for server in (up[0], up[2]))
+        reference = Endpoint(name="reference", url=up[1].url)
+        blank = Servers(portal, faulty, reference, clean, None)  # type: ignore[arg-type]  # the run is made with it
+        out = tmp_path_factory.mktemp("runs")
+        run = portal.call(partial(gate, blank.plan(faulty), out=out, run_id="failed", listeners=[BundleFiles()]))
+        yield Servers(portal, faulty, reference, clean, run)
+
+
+def test_a_gate_that_fails_leaves_small_bundles(servers: Servers) -> None:
+    assert servers.run.summary.exit_status == 1
+    made = [path for path in (servers.run.directory / BUNDLES).iterdir() if path.is_dir()]
+    assert 1 <= len(made) <= MOST
+    keys = {read_bundle(path).key for path in made}
+    assert keys <= {group.key for group in servers.run.summary.findings if group.arm == "candidate"}
+    assert "bleed/concurrent/user@candidate" in keys
+    for path in made:
+        assert path.with_name(f"{path.name}.zip").stat().st_size < 300_000
+
+
+def test_a_bundle_holds_the_victim_its_donor_and_what_both_arms_said(servers: Servers) -> None:
+    bundle = read_bundle(servers.bundle)
+    victim = bundle.cohort.sends[bundle.cohort.victim]
+    assert bundle.finding.prompt == victim.prompt
+    assert bundle.finding.donor is not None
+    assert bundle.finding.donor.prompt in bundle.cohort.asked
+    asked = [message.content for message in bundle.cohort.asked[victim.prompt].messages]
+    messages = bundle.bodies[bundle.cohort.victim]["messages"]
+    assert isinstance(messages, list)
+    assert [message["content"] for message in messages if isinstance(message, dict)] == asked
+    assert {item.sent.arm for item in bundle.seen} == {"candidate", "reference"}
+    assert {stage.arm for stage in bundle.stages} == {"candidate", "reference"}
+    assert bundle.rate.n >= bundle.rate.k >= 1
+    assert bundle.rate.low < bundle.rate.k / bundle.rate.n < bundle.rate.high or bundle.rate.k == bundle.rate.n
+
+
+def test_a_run_whose_texts_are_not_to_be_shared_leaves_none(servers: Servers) -> None:
+    summary = servers.run.summary
+    assert wanted(summary)
+    assert not wanted(summary.model_copy(update={"redacted": True}))
+    assert not wanted(summary.model_copy(update={"exit_status": 3}))
+
+
+def test_a_replay_says_reproduced_gone_or_too_few(servers: Servers) -> None:
+    bundle = read_bundle(servers.bundle)
+    still, gone, few = (
+        servers.replay(bundle, servers.faulty, 12),
+        servers.replay(bundle, servers.clean),
+        servers.replay(bundle.model_copy(update={"rate": bundle.rate.model_copy(update={"k": 1, "n": 500})}),
+                       servers.clean, 2),
+    )  # fmt: skip
+    assert (still.verdict, still.exit_status) == ("reproduced", 1)
+    assert (gone.verdict, gone.exit_status, gone.tally.k) == ("gone", 0, 0)
+    assert gone.tally.n >= gone.needed
+    assert gone.ruled_out is not None
+    assert gone.ruled_out <= gone.expected
+    assert (few.verdict, few.exit_status) == ("too few", 3)
+    assert str(few.needed) in few.lines[-1]
+
+
+def test_another_fault_in_its_place_is_a_changed_kind(servers: Servers) -> None:
+    bundle = read_bundle(servers.bundle)
+    config = SimConfig(speculative=True, seed=SEED, faults={"server-error": 0.5})
+
+    async def other() -> Replayed:
+        async with SimServer(config) as server:
+            return await replay(bundle, Endpoint(name="candidate", url=server.url), 10)
+
+    found = servers.portal.call(other)
+    assert (found.verdict, found.exit_status) == ("changed kind", 1)
+    assert "service/failed" in found.others
+
+
+def test_shrinking_ends_with_two_requests_of_any_content_and_a_script_that_shows_it(
+    servers: Servers, tmp_path: Path
+) -> None:
+    from fuzzer.repro.writing import write
+
+    bundle = read_bundle(servers.bundle)
+    small = servers.reduce(bundle, servers.faulty, Budget(replays=300)).bundle
+    assert small is not None
+    assert small.shrunk is not None
+    assert small.cohort.size == 2
+    assert small.finding.kind == "bleed"
+    assert small.shrunk.final.k > 0
+    assert small.shrunk.replays <= 304
+    assert "needs 1 neighbour, any content" in small.shrunk.sentence
+    made = write(small, tmp_path)
+    assert read_bundle(made).shrunk == small.shrunk
+    for endpoint, status in ((servers.faulty, 1), (servers.clean, 0)):
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(made / "reproduce.py"), endpoint.url, "--times", "20"],
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert done.returncode == status, done.stdout + done.stderr
+        assert f"of 20 failed" in done.stdout  # noqa: F541
+
+
+def test_a_stopped_shrinking_goes_on_without_asking_again(servers: Servers, tmp_path: Path) -> None:
+    bundle, state = read_bundle(servers.bundle), tmp_path / "state"
+    first = servers.reduce(bundle, servers.faulty, Budget(replays=30), state)
+    assert first.bundle is not None
+    assert first.bundle.shrunk is not None
+    assert not first.bundle.shrunk.finished
+    kept = state.read_text(encoding="utf-8").splitlines()
+    second = servers.reduce(bundle, servers.faulty, Budget(replays=400), state)
+    assert second.bundle is not None
+    assert second.bundle.shrunk is not None
+    assert second.baseline == first.baseline
+    assert second.bundle.shrunk.finished
+    assert second.bundle.cohort.size <= first.bundle.cohort.size
+    assert kept
+    assert not state.exists()  # nothing is left to go on with
+
+
+def test_on_a_clean_engine_nothing_reproduces(servers: Servers) -> None:
+    bundle = read_bundle(servers.bundle)
+    assert servers.reduce(bundle, servers.clean, Budget(replays=40)).bundle is None
+
+
+def test_the_findings_of_runs_are_listed_once_with_their_smallest_bundle(servers: Servers) -> None:
+    rows = known([servers.run.directory])
+    row = next(row for row in rows if row.key == "bleed/concurrent/user@candidate" and row.bundle)
+    assert row.certainty == "certain"
+    assert row.count >= 1
+    assert row.runs == row.looked == 1
+    assert row.size == min(
+        read_bundle(path).cohort.size
+        for path in (servers.run.directory / BUNDLES).glob("bleed-concurrent-user-*[0-9a-f]")
+        if path.is_dir()
+    )
+    assert len({(row.key, row.schedule) for row in rows}) == len(rows)
+
+
+def _repro(servers: Servers, candidate: Endpoint, out: Path) -> Reproduction:
+    preset = Preset("small", "a small one", (Leg("rounds of 4", "rounds", 4, 16),), ("code-word",), serial=4)
+    asked = Wanted(out, Budget(replays=80))
+    base = servers.plan(candidate)
+    return servers.portal.call(partial(reproduce, base, preset, asked, list, lambda _: None))
+
+
+def test_repro_finds_confirms_shrinks_and_bundles(servers: Servers, tmp_path: Path) -> None:
+    found = _repro(servers, servers.faulty, tmp_path)
+    assert (found.outcome, found.exit_status) == ("reproduced", 1)
+    assert found.confirmed is not None
+    assert found.confirmed.k > 0
+    assert found.bundle is not None
+    assert read_bundle(found.bundle).shrunk is not None
+
+
+def test_repro_of_a_clean_pair_says_what_so_many_answers_show(servers: Servers, tmp_path: Path) -> None:
+    found = _repro(servers, servers.clean, tmp_path)
+    assert (found.outcome, found.exit_status) == ("not reproduced", 0)
+    assert "16 answers without one rule out" in found.why
