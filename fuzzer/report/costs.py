@@ -137,7 +137,7 @@ def _arms(whose: tuple[str, str], schedule: str, candidate: str, speed: Speed) -
 
 
 def _figures(arm: ArmSpeed) -> tuple[str, ...]:
-    rate = "-" if arm.tokens_per_second is None else f"{arm.tokens_per_second:.3g}"
+    rate = "-" if arm.tokens_per_second is None else f"{float(f'{arm.tokens_per_second:.3g}'):,g}"
     return (rate, _times(arm.first_token), _times(arm.inter_token), _times(arm.end_to_end))
 
 

@@ -12,6 +12,7 @@ from fuzzer.plan import Endpoint, Plan, Policy
 from fuzzer.run import Run, gate
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.process import SimServer
+from tests.cli.conftest import specfuzz
 
 pytestmark = pytest.mark.anyio
 
@@ -41,6 +42,12 @@ async def test_two_days_become_one_table_and_unlike_ones_are_refused(tmp_path: P
     at_8 = next(row for row in merged.comparisons if row.concurrency == 8)
     assert at_8.left_rate.n >= 24
     assert at_8.b >= at_8.c
+    told = specfuzz("report", str(monday.directory), str(tuesday.directory), "--quiet", "--out", str(tmp_path / "both"))
+    assert (told.status, told.out.count("\n")) == (0, 1)
+    (folder,) = (tmp_path / "both").iterdir()
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert all(f'<th scope="col">{head} ({head})</th>' in page for head in ("nvfp4", "bf16"))
+    assert "the victim&#39;s prompt" in page
     assert merged.exit_status == max(monday.summary.exit_status, tuesday.summary.exit_status, key=(0, 3, 1).index)
 
     other_seed = await run(tmp_path / "seed", "fp8", seed=1)

@@ -73,7 +73,8 @@ def test_the_page_answers_the_minute_s_questions(made: dict[str, str]) -> None:
     assert "bleed/concurrent/user@candidate" in minute
     assert "s into the run" in minute
     assert "in preflight, before the first cell" in minute
-    assert "&#39; of prompt " in minute
+    assert "its last user message (&#39;" in minute
+    assert "stands in the answer to prompt " in minute
     assert "exchange candidate/" in minute
     assert "specfuzz gate --candidate http://127.0.0.1:" in minute
     assert "--concurrency 1,4 --schedule closed-loop --seed 0" in minute

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from fuzzer.finding import Donor, Finding
+from fuzzer.finding import Finding
 from fuzzer.report import costs
 from fuzzer.report.page.evidence import Evidence, First, accused
 from fuzzer.report.page.replay import Replays
-from fuzzer.report.sentences import donor, exclusion, ranked
+from fuzzer.report.sentences import exclusion, ranked
 from fuzzer.report.text import clean
 from fuzzer.report.words import duration, listed, ordered, percent, place_of
 from fuzzer.summary import CellSummary, Summary
@@ -18,6 +18,22 @@ from fuzzer.summary import CellSummary, Summary
 State = Literal["good", "bad", "unsure"]
 
 _WORD: Final[dict[State, str]] = {"good": "yes", "bad": "NO", "unsure": "not known"}
+
+
+_PARTS: Final = {
+    "user": "its last user message",
+    "history": "its earlier messages",
+    "system": "its system message",
+    "answer": "its answer",
+    "items": "names of it",
+    "cohort": "what its cohort shares",
+}
+_WHENS: Final = {
+    "concurrent": "in flight at the same time",
+    "stale": "finished earlier",
+    "unconditioned": "not in flight",
+    "ambiguous": "one of several that it may have been",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +50,8 @@ class Level:
 class Answers:
     """The four answers; empty texts where there is nothing to say.
 
-    ``costs`` says what it buys in speed and costs in wrong answers, ``first`` what failed first, ``donor`` whose content
-    bled; ``anchor`` is the key of the finding they speak of, ``ask`` the option that measures another level.
+    ``costs`` says what it buys in speed and costs in wrong answers, ``first`` what failed first, ``donor`` whose
+    content bled; ``anchor`` is the key of the finding they speak of, ``ask`` the option that measures another level.
     """
 
     levels: tuple[Level, ...]
@@ -135,7 +151,12 @@ def _donor(first: First | None, evidence: Evidence, summary: Summary) -> str:
     found = first.finding if first is not None and first.finding.donor else _with_donor([*others, *shown])
     if found is None or found.donor is None:
         return ""
-    return f"{_victim(found)} got {_span(found.donor)} of {donor(found.donor)}"
+    part, when = _PARTS.get(found.donor.channel, found.donor.channel), _WHENS[found.donor.when]
+    exchange = f", exchange {clean(found.donor.exchange, 150)}" if found.donor.exchange else ""
+    whose = (
+        f"prompt {clean(found.donor.prompt, 60)}{exchange}" if found.donor.prompt else "nobody that this run asked for"
+    )
+    return f"{whose}, {when}: {part} ('{clean(found.donor.span, 80)}') stands in the answer to {_victim(found)}"
 
 
 def _with_donor(findings: list[Finding]) -> Finding | None:
@@ -144,7 +165,3 @@ def _with_donor(findings: list[Finding]) -> Finding | None:
 
 def _victim(found: Finding) -> str:
     return f"prompt {clean(found.prompt, 60)}" if found.prompt else "the victim"
-
-
-def _span(found: Donor) -> str:
-    return f"'{clean(found.span, 80)}'"

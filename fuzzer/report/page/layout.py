@@ -13,14 +13,12 @@ if TYPE_CHECKING:
 
 
 LONGEST: Final = 60_000  # characters of a line
+FOLDED: Final = 16  # lines of a table that still lies open
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that can be sorted, filtered and saved as CSV; ``states`` colours a row.
-
-    ``open_`` false folds it away until it is asked for.
-    """
+    """A table that can be sorted, filtered and saved as CSV; ``states`` colours a row."""
 
     name: str
     title: str
@@ -28,7 +26,11 @@ class Table:
     lines: tuple[tuple[str, ...], ...]
     states: tuple[str, ...] = ()
     note: str = ""
-    open_: bool = True
+
+    @property
+    def folded(self) -> bool:
+        """Whether it is long enough to be folded away until it is asked for."""
+        return len(self.lines) > FOLDED
 
 
 def environment() -> Environment:
