@@ -16,7 +16,7 @@ from fuzzer.oracles.loops import repetition
 from fuzzer.plan import PROBE_COUNT, Endpoint, Plan
 from fuzzer.probes import Asked, Prober, objections
 from fuzzer.prompts.pool import PromptPool
-from fuzzer.prompts.questions import QUESTIONS
+from fuzzer.prompts.questions import QUESTIONS, TOWNS
 from fuzzer.summary import Check, CheckCode, EndpointSummary, Preflight, Reason, ReasonCode
 from fuzzer.traffic.driver import TOP_LOGPROBS, Driver, Line, StageSpec
 from fuzzer.traffic.loops import barrier, closed_loop
@@ -27,7 +27,7 @@ from fuzzer.wire.compare import compare
 from fuzzer.wire.dialects import dialect_for
 from fuzzer.wire.identify import Identity, identify, wait_until_ready
 from fuzzer.wire.negotiate import negotiate
-from fuzzer.wire.pairing import render, template, weights
+from fuzzer.wire.pairing import render, scored, template, weights
 from fuzzer.wire.params import Params
 from fuzzer.wire.watching import clock, limited, narrow, standing_still
 
@@ -338,7 +338,8 @@ async def _compare(plan: Plan, candidate: str, ends: Sequence[End], looked: Look
     ]
     same_engine = ours.identity.engine == theirs.identity.engine
     checks.extend(template(names, [*questions, *pairs], rendered, same_engine=same_engine))
-    checks.extend(weights(names, questions))
+    apart = await scored(ours.client, theirs.client, TOWNS.messages, other.first.get(TOWNS.id))
+    checks.extend(weights(names, questions, apart))
     return checks
 
 

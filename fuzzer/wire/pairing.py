@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Literal
 
+import anyio
 from pydantic import JsonValue
 
 from fuzzer.history.records import Message, Received
@@ -14,11 +16,15 @@ from fuzzer.summary import Check
 from fuzzer.wire.bounds import quoted
 from fuzzer.wire.client import Client
 from fuzzer.wire.params import Params
+from fuzzer.wire.scoring import Scorer
 from fuzzer.wire.tokens import count
 
 UNLIKE = 2  # prompts that must differ: one may be a server's slip
 ANSWERS = 3  # prompts whose first token must be known
 APART = 2.0  # nats, median over prompts; another lm_head precision moves first tokens by half a nat, W4A4 by one
+SCORED_APART = 1.0  # nats a token, median: W4A4 against another head stays under 0.7 on the simulated engine
+PLACES = 8  # tokens that are scored: llama.cpp takes a request for each
+SCORING_SECONDS = 30.0
 NOT_LISTED = 5.0  # nats that stand for a token that the other end does not even list
 
 Pair = tuple[Received, Received]
@@ -67,16 +73,51 @@ def _prompt_tokens(received: Received) -> int | None:
     return received.usage.prompt_tokens if received.outcome == "ok" and received.usage is not None else None
 
 
-def weights(names: str, pairs: Sequence[Pair]) -> Iterator[Check]:
-    """At most one check, a warning: the first tokens of the same prompts are far from equally likely."""
+async def scored(ours: Client, theirs: Client, messages: Sequence[Message], answer: Received | None) -> list[float]:
+    """How far apart two ends score the same text, token by token, in nats; nothing where either cannot.
+
+    The text is one end's own answer to these messages, given to both.
+    """
+    ids = (answer.token_ids or ())[:PLACES] if answer is not None else ()
+    scores = []
+    with anyio.move_on_after(SCORING_SECONDS):
+        for client in (ours, theirs) if ids else ():
+            params = Params(max_tokens=1)
+            async with Scorer(client.endpoint, client.dialect, params=params, timeout=SCORING_SECONDS) as scorer:
+                scores.append((await scorer.score(messages, ids, places=PLACES)).tokens)
+    if len(scores) < 2:
+        return []
+    pairs = zip(*scores, strict=False)
+    known = [(left.logprob, right.logprob) for left, right in pairs if not (left.bounded or right.bounded)]
+    gaps = (abs(left - right) for left, right in known if left is not None and right is not None)
+    return [gap for gap in gaps if math.isfinite(gap)]
+
+
+def weights(names: str, pairs: Sequence[Pair], scores: Sequence[float] = ()) -> Iterator[Check]:
+    """At most one check, a warning: the same text, or the same prompts' first tokens, are far from equally likely.
+
+    ``scores`` are what ``scored`` found; without enough of them the first tokens of ``pairs`` have to do.
+    """
+    if len(scores) >= PLACES // 2:
+        if median(scores) >= SCORED_APART:
+            yield _weights(
+                f"{names} score the same text {median(scores):.1f} nats a token apart (median of {len(scores)})"
+            )
+        return
     gaps = [gap for ours, theirs in pairs if (gap := _first_token_gap(ours, theirs)) is not None]
     if len(gaps) < ANSWERS or median(gaps) < APART:
         return
-    yield Check(
+    yield _weights(
+        f"{names} give the first tokens of the same prompts log-probabilities that are {median(gaps):.1f} nats apart "
+        "(median)"
+    )
+
+
+def _weights(found: str) -> Check:
+    return Check(
         code="different-weights",
         severity="warning",
-        message=f"{names} give the first tokens of the same prompts log-probabilities that are {median(gaps):.1f} nats "
-        "apart (median): hardly the same weights",
+        message=f"{found}: hardly the same weights",
         change="see that both serve the same revision and quantisation of the model",
     )
 

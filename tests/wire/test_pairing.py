@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from statistics import median
 
 import pytest
 
 from fuzzer.history.records import Message, Received, TokenLogprob, Usage
 from fuzzer.plan import Endpoint, Engine
+from fuzzer.prompts.questions import TOWNS
+from fuzzer.sim.config import SimConfig
+from fuzzer.sim.server import serving as simulated
 from fuzzer.wire.client import Client
 from fuzzer.wire.dialects import dialect_for
-from fuzzer.wire.pairing import Rendered, render, template, weights
+from fuzzer.wire.pairing import SCORED_APART, Rendered, render, scored, template, weights
+from fuzzer.wire.params import Params
 
 from .servers import Handler, answering, http, routing, serving
 
@@ -84,6 +90,42 @@ class TestWeights:
     def test_numbers_that_are_none_prove_nothing(self) -> None:
         nan = {"a": float("nan"), "b": float("inf")}
         assert not self.apart(*[(nan, nan)] * 3)
+
+    def test_the_same_text_scored_at_both_ends_tells_more_than_first_tokens(self) -> None:
+        far = [(reply(top=ours), reply(top=theirs)) for ours, theirs in [self.FAR] * 3]
+        assert not list(weights("a and b", far, [0.01, 0.3, 0.2, 0.0, 2.0, 0.1]))
+        (check,) = weights("a and b", [], [1.2, 0.3, 2.5, 1.9, 1.4, 0.1])
+        assert (check.code, check.severity) == ("different-weights", "warning")
+        assert "1.3 nats a token apart (median of 6)" in check.message
+        assert list(weights("a and b", [], [9.0, 9.0])) == []
+
+
+@pytest.mark.anyio
+class TestScored:
+    @staticmethod
+    async def gaps(ours: SimConfig, theirs: SimConfig, engine: Engine = "vllm") -> list[float]:
+        async with simulated(ours) as left, simulated(theirs) as right, AsyncExitStack() as stack:
+            clients = [
+                await stack.enter_async_context(
+                    Client(Endpoint(name="c", url=url, model="sim-model"), dialect_for(engine), timeout=30)
+                )
+                for url in (left, right)
+            ]
+            answer = await clients[1].ask(TOWNS.messages, Params(max_tokens=24))
+            return await scored(clients[0], clients[1], TOWNS.messages, answer)
+
+    async def test_the_same_weights_score_a_text_alike(self) -> None:
+        gaps = await self.gaps(SimConfig(speculative=True, step_seconds=0.0), SimConfig(step_seconds=0.0))
+        assert len(gaps) >= 4
+        assert max(gaps) < 0.01
+
+    async def test_another_head_moves_it_but_not_as_far_as_other_weights_would(self) -> None:
+        gaps = await self.gaps(SimConfig(lm_head="nvfp4", step_seconds=0.0), SimConfig(step_seconds=0.0))
+        assert 0.1 < median(gaps) < SCORED_APART
+
+    async def test_an_engine_that_cannot_score_is_passed_over(self) -> None:
+        plain = SimConfig(step_seconds=0.0)
+        assert await self.gaps(plain, plain, "openai") == []
 
 
 @pytest.mark.anyio
