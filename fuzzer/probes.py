@@ -1,7 +1,7 @@
 """Preflight's questions to one end: what it may silently ignore is probed, never believed.
 
-Nine short requests, one at a time, and as many again only where the first ones looked odd. They are recorded like all
-others, as preflight exchanges, which no rate counts.
+A dozen short requests, one at a time, and nearly as many again only where the first ones looked odd. They are recorded
+like all others, as preflight exchanges, which no rate counts; what is sampled among them is looked at by no oracle.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from fuzzer.history.records import Arm, Exchange, Prompt, Received
 from fuzzer.history.schedule import Overrides, Release, Send
+from fuzzer.judge.speeds import SPEED
 from fuzzer.plan import Plan
 from fuzzer.prompts.questions import NAMES, THINGS, TOWNS
 from fuzzer.summary import Check, CheckCode, Probed, ProbeName
@@ -23,6 +24,7 @@ from fuzzer.wire.dialects import REQUIRED, Dialect
 TOKENS = 24  # of a reply to an open question: enough to part, and soon over
 FIRST_TOKENS = 8
 SEEDS = (1, 2, 3)
+HOT = 1.0  # temperature at which a seed must show
 KEPT = REQUIRED | {"n"}
 _PENALTIES = ("repetition_penalty", "repeat_penalty")
 
@@ -67,6 +69,7 @@ class Prober:
             await self._stop(base)
             await self._stream(same, other)
             await self._neutral(same)
+        await self._seed()
         return self._asked
 
     async def works_otherwise(self) -> bool:
@@ -96,11 +99,16 @@ class Prober:
             same = [*same, *await self._ask([_send(TOWNS)])]  # or it is the server that has changed meanwhile
         self._note(probing.neutral(self._name, same, other, sent=sent))
 
-    async def _ask(self, sends: Sequence[Send]) -> list[Received]:
-        """The replies, in order; one that was lost to an interruption is missing."""
+    async def _seed(self) -> None:
+        first, other, _ = SEEDS
+        replies = await self._ask([_send(TOWNS, seed=seed) for seed in (first, first, other)], HOT)
+        self._note(probing.seed(self._name, replies[:2], replies[2:]))
+
+    async def _ask(self, sends: Sequence[Send], temperature: float | None = None) -> list[Received]:
+        """The replies, in order; one that was lost to an interruption is missing. What is sampled, nobody judges."""
         self._part += 1
         spec = StageSpec(
-            cell=f"{self._line.name}/preflight",
+            cell=f"{self._line.name}/preflight{'' if temperature is None else f'/{SPEED}'}",
             arm=self._arm,
             phase="preflight",
             block=self._attempt,
@@ -108,9 +116,11 @@ class Prober:
             releases=(Release(width=1, chains=tuple((send,) for send in sends), keep_full=True),),
             part=self._part,
             max_tokens=TOKENS,
+            temperature=temperature,
         )
         exchanges = await self._driver.drive(spec, self._line)
-        self._remember(exchanges)
+        if temperature is None:
+            self._remember(exchanges)
         return [exchange.received for exchange in exchanges if exchange.received is not None]
 
     def _remember(self, exchanges: Iterable[Exchange]) -> None:

@@ -74,7 +74,7 @@ CheckCode = Literal[
     "rate-limited",
     "clock",
 ]
-ProbeName = Literal["temperature", "max-tokens", "stop", "stream", "neutral"]
+ProbeName = Literal["temperature", "max-tokens", "stop", "stream", "neutral", "seed"]
 
 
 class Reason(_Model):

@@ -152,5 +152,19 @@ def neutral(end: str, before: Sequence[Received], other: Sequence[Received], *, 
     return _probed(end, "neutral", "odd" if sent or len(other) < TWICE else "bad", words)
 
 
+def seed(end: str, same: Sequence[Received], other: Sequence[Received]) -> Probed:
+    """Whether ``seed`` is heeded where one samples: replies with one seed, and with another.
+
+    Nothing that is judged depends on it: without it, what neighbours sample cannot be had again.
+    """
+    if len(same) < TWICE or any(reply.outcome != "ok" for reply in (*same, *other)):
+        return _probed(end, "seed", "unknown", "too few replies came")
+    if (pair := parted(*same)) is not None:
+        return _probed(end, "seed", "odd", f"at temperature 1 one seed gave two replies, parting after {pair[0]} words")
+    if all(said(reply) == said(same[0]) for reply in other):
+        return _probed(end, "seed", "unknown", "at temperature 1 another seed gave the same reply, too")
+    return _probed(end, "seed", "ok", "at temperature 1 one seed gave one reply, and another seed another")
+
+
 def _probed(end: str, probe: ProbeName, result: str, detail: str) -> Probed:
     return Probed.model_validate({"end": end, "probe": probe, "result": result, "detail": detail})

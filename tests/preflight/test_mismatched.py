@@ -83,6 +83,13 @@ async def test_what_is_odd_but_not_unfair_is_warned_of(
     assert check(found, code).text in found.preflight.warnings
 
 
+async def test_a_seed_that_is_ignored_is_shown_and_no_objection_for_judged_requests_are_greedy() -> None:
+    found = await look(SimConfig(**DRAFTS, ignores=("seed",)), None)
+    assert found.preflight.checks == ()
+    (probed,) = [probed for probed in found.preflight.probes if probed.probe == "seed"]
+    assert probed.result == "odd"
+
+
 async def test_the_same_address_twice_is_no_pair() -> None:
     async with serving(SimConfig(**DRAFTS)) as url:
         found = await inspect(plan(url, f"{url.replace('127.0.0.1', 'localhost')}/v1"))
@@ -128,4 +135,4 @@ async def test_no_more_is_in_flight_than_the_run_may_have() -> None:
         async with httpx.AsyncClient() as http:
             seen = (await http.get(f"{url}/sim/traffic")).json()
     assert seen["most"] == 3
-    assert len(seen["requests"]) <= 12 + 10 + 3 + 1  # probes, questions, warm-up, and what asks for the parameters
+    assert len(seen["requests"]) <= 12 + 13 + 3 + 1  # probes, questions, warm-up, and what asks for the parameters

@@ -147,3 +147,20 @@ def test_nothing_a_server_says_makes_a_probe_fail() -> None:
         probing.stop("end", each, [(string, each) for string in probing.stops(each)])
         probing.stream("end", [each], strange, streamed=False)
         probing.neutral("end", [each], strange, sent=False)
+
+
+class TestSeed:
+    @staticmethod
+    def result(same: list[Received], other: list[Received]) -> str:
+        return probing.seed("candidate", same, other).result
+
+    def test_one_seed_one_reply_and_another_another(self) -> None:
+        assert self.result([reply(STORY), reply(STORY)], [flipped(2)]) == "ok"
+
+    def test_one_seed_and_two_replies_is_odd(self) -> None:
+        assert self.result([reply(STORY), flipped(3)], [flipped(2)]) == "odd"
+
+    def test_replies_that_are_always_alike_or_missing_show_nothing(self) -> None:
+        assert self.result([reply(STORY)] * 2, [reply(STORY)]) == "unknown"
+        assert self.result([reply(STORY)], [reply(STORY)]) == "unknown"
+        assert self.result([reply(STORY), FAILED], [reply(STORY)]) == "unknown"
