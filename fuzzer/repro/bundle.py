@@ -29,7 +29,6 @@ BUNDLE = "bundle.json"
 LARGEST = 32 * 2**20  # bytes of a bundle.json that is still read
 
 Count = Annotated[int, Field(ge=0)]
-Verdict = Literal["reproduced", "gone", "changed kind", "too few"]
 
 
 class BundleError(SpecfuzzError):

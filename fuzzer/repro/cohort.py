@@ -22,9 +22,11 @@ Chain = tuple[Send, ...]
 class Cohort(Record):
     """Requests in the order of the schedule; ``judged`` are the places of those whose answers count.
 
-    ``shares`` says for each of them in which share of replays, from 0 to 1, it fails in the whole cohort, where that is
-    known. ``victim`` is the place of the one that was found to be harmed. ``right`` holds the reference's reply to each
-    request, None where it is not known.
+    ``victim`` is the place of the one that was found to be harmed. ``shares`` says for each judged one in which share
+    of replays, from 0 to 1, it fails in the whole cohort, where that is known. ``right`` holds the reference's reply to
+    each request, None where it is not known. ``logprobs`` says whether all ask for log-probabilities. With
+    ``fresh_cache`` each replay has a salt of its own: what it sends is new to the engine's prefix cache, where the
+    engine knows salts, and shared within the replay.
     """
 
     releases: tuple[Release, ...]

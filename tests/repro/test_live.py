@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,10 @@ from pathlib import Path
 
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
+from typer.testing import CliRunner
 
+from fuzzer.cli.app import app
+from fuzzer.errors import UsageError
 from fuzzer.plan import Endpoint, Plan, Policy
 from fuzzer.repro.acceptance import Budget
 from fuzzer.repro.bundle import Bundle, read_bundle
@@ -22,6 +26,7 @@ from fuzzer.repro.presets import Leg, Preset
 from fuzzer.repro.reduce import Reduced, reduce
 from fuzzer.repro.replay import Replayed, replay
 from fuzzer.repro.sweep import Reproduction, Wanted, reproduce
+from fuzzer.repro.writing import write
 from fuzzer.run import Run, gate
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.process import SimServer
@@ -148,8 +153,6 @@ def test_another_fault_in_its_place_is_a_changed_kind(servers: Servers) -> None:
 def test_shrinking_ends_with_two_requests_of_any_content_and_a_script_that_shows_it(
     servers: Servers, tmp_path: Path
 ) -> None:
-    from fuzzer.repro.writing import write
-
     bundle = read_bundle(servers.bundle)
     small = servers.reduce(bundle, servers.faulty, Budget(replays=300)).bundle
     assert small is not None
@@ -167,7 +170,7 @@ def test_shrinking_ends_with_two_requests_of_any_content_and_a_script_that_shows
             capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
         assert done.returncode == status, done.stdout + done.stderr
-        assert f"of 20 failed" in done.stdout  # noqa: F541
+        assert "of 20 failed" in done.stdout
 
 
 def test_a_stopped_shrinking_goes_on_without_asking_again(servers: Servers, tmp_path: Path) -> None:
@@ -177,7 +180,7 @@ def test_a_stopped_shrinking_goes_on_without_asking_again(servers: Servers, tmp_
     assert first.bundle.shrunk is not None
     assert not first.bundle.shrunk.finished
     kept = state.read_text(encoding="utf-8").splitlines()
-    second = servers.reduce(bundle, servers.faulty, Budget(replays=400), state)
+    second = servers.reduce(bundle, servers.faulty, Budget(replays=300), state)
     assert second.bundle is not None
     assert second.bundle.shrunk is not None
     assert second.baseline == first.baseline
@@ -226,3 +229,35 @@ def test_repro_of_a_clean_pair_says_what_so_many_answers_show(servers: Servers, 
     found = _repro(servers, servers.clean, tmp_path)
     assert (found.outcome, found.exit_status) == ("not reproduced", 0)
     assert "16 answers without one rule out" in found.why
+
+
+def test_the_commands_list_and_shrink(servers: Servers, tmp_path: Path) -> None:
+    runner = CliRunner()
+    listed = runner.invoke(app, ["findings", str(servers.run.directory)])
+    assert listed.exit_code == 0
+    assert "bleed/concurrent/user@candidate (rounds)" in listed.output
+    assert "smallest bundle: " in listed.output
+    archive = shutil.copy(servers.bundle.with_name(f"{servers.bundle.name}.zip"), tmp_path / "b.zip")
+    command = ["shrink", str(archive), "--reference", servers.reference.url, "--budget", "250", "--tracker", "sglang"]
+    shrunk = runner.invoke(app, [*command, "--launch-command", "serve --speculative"])
+    assert shrunk.exit_code == 0, shrunk.output
+    assert "on fresh replays" in shrunk.output
+    report = (tmp_path / "b-shrunk" / "ISSUE.md").read_text(encoding="utf-8")
+    assert "serve --speculative" in report
+    assert "\n## Reproduction\n" in report
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["shrink", "BUNDLE", "--budget", "plenty"], "--budget"),
+        (["shrink", "BUNDLE", "--tracker", "jira"], "vllm, sglang, llamacpp"),
+        (["replay", "BUNDLE", "--candidate", "ftp://x"], "--candidate"),
+        (["repro", "--candidate", "http://127.0.0.1:9", "--preset", "c9"], "c8-wrong-answer"),
+    ],
+)
+def test_a_mistake_is_named_before_anything_is_sent(servers: Servers, arguments: list[str], words: str) -> None:
+    given = [str(servers.bundle) if argument == "BUNDLE" else argument for argument in arguments]
+    result = CliRunner().invoke(app, given)
+    assert isinstance(result.exception, UsageError)
+    assert words in str(result.exception)
