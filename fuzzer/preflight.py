@@ -36,7 +36,6 @@ TRUNCATED_SHARE = 0.05
 TRUNCATED_LEAST = 2  # one cut probe of a dozen is no estimate of a share
 QUICK_SECONDS, QUICK_SAMPLES, SLOW_SECONDS = 0.02, 20, 0.25  # how often a server is asked while it warms up
 NEGOTIATION = 2_000_000  # the filler that asks which parameters an engine takes
-PASSING = {"memory_bytes", "clock_seconds"}  # of an endpoint: what may differ when a run goes on
 LAG_SECONDS = 2.0  # by which an engine's counters may lag behind its replies
 
 Probes = dict[tuple[Arm, str], list[Exchange]]
@@ -201,13 +200,16 @@ def changed_ends(before: Sequence[EndpointSummary], now: Sequence[EndpointSummar
     reasons = []
     for end in now:
         then = old.get((end.role, end.name))
-        lasting = EndpointSummary.model_fields.keys() - PASSING
-        fields = sorted(name for name in lasting if then is not None and getattr(then, name) != getattr(end, name))
+        fields = [] if then is None else _unlike(then.lasting, end.lasting)
         if fields:
             was = ", ".join(f"{name} was {getattr(then, name)} and is {getattr(end, name)}" for name in fields)
             text = f"{end.role} {end.name} is not what it was when the run began ({was}): start a new run"
             reasons.append(Reason(code="not-comparable", message=text))
     return reasons
+
+
+def _unlike(then: EndpointSummary, now: EndpointSummary) -> list[str]:
+    return [name for name in EndpointSummary.model_fields if getattr(then, name) != getattr(now, name)]
 
 
 @dataclass(slots=True)

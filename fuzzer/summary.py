@@ -110,6 +110,11 @@ class EndpointSummary(_Model):
     clock_seconds: float | None = None
     dropped_parameters: tuple[str, ...] = ()
 
+    @property
+    def lasting(self) -> EndpointSummary:
+        """All of it that stays as it is from one day to the next, as long as nobody changes the server."""
+        return self.model_copy(update={"memory_bytes": None, "clock_seconds": None})
+
 
 class Check(_Model):
     """Something about one end, or a pair of ends, that speaks against comparing them.

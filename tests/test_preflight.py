@@ -28,6 +28,7 @@ def test_answers_cut_by_max_tokens_are_told_from_loops_that_no_limit_would_hold(
 def test_an_end_that_changed_since_the_run_began_is_named_with_what_changed() -> None:
     assert changed_ends((), (END,)) == []
     assert changed_ends((END,), (END,)) == []
+    assert changed_ends((END,), (END.model_copy(update={"memory_bytes": 7, "clock_seconds": 3.0}),)) == []
     (reason,) = changed_ends((END,), (END.model_copy(update={"fingerprint": "1.0"}),))
     assert reason.code == "not-comparable"
     assert "fingerprint was 0.9 and is 1.0" in reason.message
