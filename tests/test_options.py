@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fuzzer.errors import UsageError
+from fuzzer.estimate import estimate
 from fuzzer.options import build_plan, read_config
 from fuzzer.plan import LADDER
 from fuzzer.traffic.schedules import SCHEDULES
@@ -150,3 +151,22 @@ def test_an_unreadable_config_is_refused(tmp_path: Path, content: str | bytes) -
 def test_the_digest_tells_unlike_plans_apart() -> None:
     assert build_plan(PAIR).digest == build_plan(PAIR).digest
     assert build_plan(PAIR).digest != build_plan({**PAIR, "seed": 1}).digest
+
+
+def test_the_users_own_concurrency_must_be_one_that_is_measured() -> None:
+    base: dict[str, object] = {**CANDIDATE, "concurrency": "1,8"}
+    plain, marked = build_plan(base), build_plan({**base, "p50_concurrency": 8})
+    assert marked.p50_concurrency == 8
+    assert marked.digest == plain.digest  # it changes nothing of what is sent
+    with pytest.raises(UsageError, match=r"--p50-concurrency 12 is not measured; add it: --concurrency 1,8,12"):
+        build_plan({**base, "p50_concurrency": 12})
+
+
+def test_speed_at_a_temperature_is_another_plan() -> None:
+    base: dict[str, object] = {**CANDIDATE}
+    hot = build_plan({**base, "speed_temperature": 0.7})
+    assert hot.digest != build_plan(base).digest
+    assert estimate(hot).requests > estimate(build_plan(base)).requests
+    for wrong in (0, -1, 3, "warm"):
+        with pytest.raises(UsageError, match="--speed-temperature"):
+            build_plan({**base, "speed_temperature": wrong})
