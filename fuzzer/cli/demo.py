@@ -81,10 +81,11 @@ async def _demo_llama(
 
 async def _gate(plan: Plan, out: Path, quiet: bool) -> int:
     from fuzzer.report.listeners import Manner, listening
+    from fuzzer.repro.collect import BundleFiles
     from fuzzer.run import gate
 
     with listening(Manner(quiet=quiet)) as listeners:
-        run = await gate(plan, out=out, listeners=listeners)
+        run = await gate(plan, out=out, listeners=[BundleFiles(), *listeners])
     return run.summary.exit_status
 
 

@@ -127,6 +127,9 @@ def test_findings_fold_filter_copy_and_the_theme_switches(browser: Browser, file
     with page.expect_download() as wait:
         page.click("button[data-csv=heat]")
     assert wait.value.suggested_filename == "specfuzz-heat.csv"
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = false)")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
     page.click("#theme")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     assert opened.said == []

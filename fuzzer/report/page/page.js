@@ -97,7 +97,11 @@
     selection.addRange(range);
     if (document.execCommand && document.execCommand("copy")) { copied(button); } else { button.textContent = "selected"; }
   }
+  var shown = root.dataset.theme;
   window.addEventListener("beforeprint", function () {
+    shown = root.dataset.theme;
+    root.dataset.theme = "light";
     document.querySelectorAll("details").forEach(function (one) { one.open = true; });
   });
+  window.addEventListener("afterprint", function () { root.dataset.theme = shown; });
 })();
