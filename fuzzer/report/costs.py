@@ -23,7 +23,8 @@ DECISION: Final = ("N", "lm_head", "candidate", "schedule", "speed-up", "wrong a
 LATENCY: Final = ("N", "lm_head", "schedule", "whose", "tokens/s", "first token", "between tokens", "whole answer")
 DECISION_NOTE: Final = (
     "speed-up: the candidate's tokens per second of answering over the reference's, on the prompts that both answered, "
-    "with a 95 % bootstrap interval (BCa, Efron 1987) over requests that were in flight together"
+    "with a 95 % bootstrap interval (BCa, Efron 1987) over requests that were in flight together, where ten such "
+    "groups were"
 )
 LATENCY_NOTE: Final = (
     "tokens/s: all output tokens over the time of the stages; times: median / 90 % / 99 % of the measured answers, the "
