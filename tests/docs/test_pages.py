@@ -110,7 +110,7 @@ def test_a_command_that_does_not_exist_is_noticed() -> None:
 @pytest.mark.parametrize("page", WRITTEN, ids=name)
 def test_every_command_of_a_page_exists(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    shown = "\n".join(block for block in blocks(page, "", "bash", "yaml", "groovy", "toml"))
+    shown = "\n".join(block for block in blocks(page, "", "bash", "sh", "yaml", "groovy", "toml"))
     inline = "\n".join(f"`{span}`" for span in re.findall(r"`(specfuzz [^`]+)`", _FENCED.sub("", text)))
     wrong = {" ".join(given): unknown(given) for given in commands(f"{shown}\n{inline}")}
     assert {given: flags for given, flags in wrong.items() if flags} == {}

@@ -46,6 +46,13 @@ def test_every_page_is_built(site: Path) -> None:
     assert not list(site.glob("*.py"))
 
 
+def test_every_page_is_in_the_navigation(site: Path) -> None:
+    home = (site / "index.html").read_text(encoding="utf-8")
+    pages = [path.relative_to(ROOT / "docs").with_suffix(".html") for path in (ROOT / "docs").rglob("*.md")]
+    links = set(re.findall(r'<a href="([^"]+)" class="md-nav__link', home))
+    assert {str(page) for page in pages if page.name != "index.html"} <= links
+
+
 def test_a_page_asks_nothing_from_elsewhere(site: Path) -> None:
     asked = {url for page in site.rglob("*.html") for url in _ASKED.findall(page.read_text(encoding="utf-8"))}
     assert asked == set()
