@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from fuzzer.demo import NONE, boot_llama, llama_model
+from fuzzer.history.journal import exchanges, read_history
+from fuzzer.history.records import Stage
+from fuzzer.manifest import HISTORY
 from fuzzer.run import gate
+from fuzzer.summary import CellSummary
 from tests.cli.conftest import specfuzz
 
 pytestmark = pytest.mark.real_engine
@@ -42,6 +46,31 @@ async def test_a_clean_pair_passes(tmp_path: Path) -> None:
     assert measured.acceptance is not None
     assert measured.acceptance.drafted > 0
     assert measured.achieved["candidate"].share_at_n >= 0.99
+    _figures_agree_with_the_engines_own(run.directory, measured)
+
+
+def _figures_agree_with_the_engines_own(directory: Path, cell: CellSummary) -> None:
+    """The report's figures against the counters, and against the ``timings`` and ``usage`` of all replies."""
+    records = list(read_history(directory / HISTORY))
+    for arm, speed in (("candidate", cell.speed.candidate), ("reference", cell.speed.reference)):
+        own = [one for one in exchanges(records) if (one.sent.cell, one.sent.arm) == (cell.key, arm)]
+        received = [one.received for one in own if one.received is not None and one.ok]
+        stages = [one for one in records if isinstance(one, Stage) and (one.cell, one.arm) == (cell.key, arm)]
+        counted = sum(
+            (one.after.generated_tokens or 0) - (one.before.generated_tokens or 0)
+            for one in stages
+            if one.before is not None and one.after is not None
+        )
+        told = sum(reply.usage.completion_tokens or 0 for reply in received if reply.usage is not None)
+        seconds = sum(one.seconds for one in stages)
+        assert speed is not None
+        assert speed.tokens_per_second == pytest.approx(counted / seconds, rel=0.02)
+        assert speed.tokens_per_second == pytest.approx(told / seconds, rel=0.02)
+        if arm == "candidate":
+            drafts = [reply.draft for reply in received if reply.draft is not None]
+            assert cell.acceptance is not None
+            assert cell.acceptance.drafted == pytest.approx(sum(draft.drafted for draft in drafts), rel=0.02)
+            assert cell.acceptance.accepted == pytest.approx(sum(draft.accepted for draft in drafts), rel=0.02)
 
 
 @pytest.mark.anyio
