@@ -33,6 +33,18 @@ RULE = (
 )
 
 
+def shares_of(counts: Sequence[int], replays: int) -> tuple[float, ...]:
+    """In which share of replays each request fails, from how often each did in so many of them.
+
+    Few replays overrate those that had bad luck. So each share is pulled towards the mean of all, the more the less the
+    counts differ beyond what chance alone does (empirical Bayes with a gamma prior by moments; Robbins 1956).
+    """
+    mean = sum(counts) / len(counts)
+    spread = sum((count - mean) ** 2 for count in counts) / max(1, len(counts) - 1)
+    own = max(0.0, spread - mean) / spread if spread else 0.0
+    return tuple(min(0.999, (mean + own * (count - mean)) / replays) for count in counts)
+
+
 def test_of(shares: Sequence[float]) -> Sprt:
     """The test for a cohort whose judged requests failed in these shares of the whole cohort's replays.
 

@@ -14,7 +14,18 @@ from fuzzer.finding import Finding
 from fuzzer.history.records import Exchange, Prompt
 from fuzzer.history.schedule import Release
 from fuzzer.repro import reductions
-from fuzzer.repro.acceptance import RULE, Baseline, Book, Budget, BudgetError, Decided, decide, digest, test_of
+from fuzzer.repro.acceptance import (
+    RULE,
+    Baseline,
+    Book,
+    Budget,
+    BudgetError,
+    Decided,
+    decide,
+    digest,
+    shares_of,
+    test_of,
+)
 from fuzzer.repro.bundle import Shrunk, Tally
 from fuzzer.repro.cohort import Cohort
 from fuzzer.repro.content import simplest
@@ -26,7 +37,6 @@ ENOUGH = 5  # failing replays of the whole cohort that its rate is taken from
 LEAST, MOST = 6, 120  # replays of it
 FINAL_SHARE = 0.15  # of a budget of replays that is kept for the last count
 FINAL_LEAST, FINAL_ENOUGH = 20, 8  # replays of the last count, and failing ones that end it
-PULL = 4  # replays that a place's share is pulled to the mean by: the luckiest would be overrated
 CROWDED = 0.6  # of the places that an even spread would reach: fewer are a crowd
 STEADY = 0.95  # the share of replays from which a bug counts as certain to show
 WASH = 64  # unrelated requests that make a server forget
@@ -67,6 +77,7 @@ class Shrinker:
     trail: list[tuple[Cohort, bool]] = field(default_factory=list)
     banned: set[str] = field(default_factory=set)
     washes: int = 0
+    trusted: str = ""
     _found: Finding | None = None
     _exchanges: tuple[Exchange, ...] = ()
 
@@ -93,18 +104,20 @@ class Shrinker:
         return Result(self.cohort, baseline, shrunk, self._found, self._exchanges)
 
     async def _reduced(self) -> tuple[bool, Tally]:
-        """Reduce, and count; what fails no longer then is taken back, and the reduction goes on from there."""
-        while True:
-            finished = True
-            try:
+        """Reduce until nothing more goes and what is left holds, or the budget ends; then count."""
+        finished = True
+        try:
+            while True:
                 await self._reduce()
-            except BudgetError:
-                finished = False
-                self.tell("the budget is used up; how often does what is left fail?")
+                if not await self._settle():
+                    break
+        except BudgetError:
+            finished = False
+            self.tell("the budget is used up; how often does what is left fail?")
+        final = await self._final()
+        while not final.k and self._back():
             final = await self._final()
-            fallen = decide(final.k, final.n, self.cohort.shares) == "pass"
-            if not (fallen and self._back()):
-                return finished, final
+        return finished, final
 
     def _back(self) -> bool:
         """Take back the last reduction, for good; whether there was one."""
@@ -116,13 +129,20 @@ class Shrinker:
         self.tell(f"{self.steps.pop()}: taken back, it does not fail any more")
         return True
 
-    async def _settle(self) -> None:
-        """Make sure of what was taken over: what earlier replays left at the server may have helped it to fail."""
-        while self.trail:
+    async def _settle(self) -> bool:
+        """Make sure of what was taken over, and take back what does not hold; whether anything was taken back.
+
+        What earlier replays left at the server may have helped it to fail, so that is washed out first.
+        """
+        moved = False
+        while self.trail and self.trusted != digest(self.cohort):
             await self._wash()
             decided = await self._decided(self.cohort, again=True)
-            if decided.kept or not self._back():
-                return
+            if decided.kept:
+                self.trusted = digest(self.cohort)
+                break
+            moved = self._back() or moved
+        return moved
 
     async def _wash(self) -> None:
         self.washes += 1
@@ -165,8 +185,7 @@ class Shrinker:
         places, failed = len(judged), sum(counts.values())
         if len(counts) < CROWDED * places * (1 - (1 - 1 / places) ** failed):
             judged = tuple(sorted(counts))  # an even spread would have reached more of them
-        mean = failed / (replays * len(judged))
-        shares = tuple((counts[place] + PULL * mean) / (replays + PULL) for place in judged)
+        shares = shares_of([counts[place] for place in judged], replays)
         victim = max(judged, key=lambda place: (counts[place], place == self.cohort.victim))
         return Baseline(trial.failures, replays, victim, judged, shares, self.cohort.fresh_cache)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fuzzer.errors import HistoryError
-from fuzzer.repro.acceptance import WARM, Baseline, Book, Budget, Decided, decide
+from fuzzer.repro.acceptance import WARM, Baseline, Book, Budget, Decided, decide, shares_of
 from fuzzer.repro.alike import kind_of, same_kind
 from fuzzer.repro.sentence import sentence
 from tests.repro.factory import bundle, cohort, pair
@@ -31,6 +31,16 @@ def test_a_rate_that_has_not_fallen_is_kept_and_none_at_all_is_not(rate: float) 
     assert sum(state == "fail" for state, _ in kept) >= 85
     assert {state for state, _ in gone} == {"pass"}
     assert max(replays for _, replays in gone) < 6 / rate + WARM
+
+
+def test_requests_that_fail_alike_share_one_rate_and_one_that_stands_out_has_its_own() -> None:
+    alike = shares_of([1, 0, 1, 2, 0, 1, 0, 1], 10)
+    assert set(alike) == {0.075}
+    first, *others = shares_of([9, 0, 0, 0, 0, 0, 0, 0], 10)
+    assert first > 0.75
+    assert max(others) < 0.05
+    assert shares_of([5], 10) == (0.5,)
+    assert max(shares_of([10, 10], 10)) < 1
 
 
 def test_nothing_is_dropped_before_state_can_have_built_up() -> None:
