@@ -12,7 +12,7 @@ from rich.text import Text
 from fuzzer.compare import CellChange, Compared
 from fuzzer.report.render import hang
 from fuzzer.report.text import clean
-from fuzzer.report.words import p_value, percent, plural
+from fuzzer.report.words import figure, p_value, percent, plural
 
 COLUMNS: Final = ("cell", "then", "now", "worse", "better", "p worse", "p better", "accepted", "tokens/s", "outcome")
 NARROW_COLUMNS: Final = ("cell", "then\nnow", "prompts", "p", "outcome")
@@ -81,8 +81,9 @@ def row(cell: CellChange) -> tuple[str, ...]:
 
 def narrow_row(cell: CellChange) -> tuple[str, ...]:
     """The same in fewer columns, two lines each."""
+    owner, *rest = clean(cell.key, 120).rsplit("/", 2)
     return (
-        clean(cell.key, 120),
+        "/\n".join(filter(None, (owner, "/".join(rest)))),
         f"{cell.old.k}/{cell.old.n}\n{cell.new.k}/{cell.new.n}",
         f"{cell.worse} worse\n{cell.better} better",
         f"{p_value(cell.p_worse)}\n{p_value(cell.p_better)}",
@@ -94,4 +95,4 @@ def moved(old: float | None, new: float | None) -> str:
     """A figure then and now; a dash where one of them is not known."""
     if old is None or new is None:
         return "-"
-    return f"{old:.3g} -> {new:.3g}"
+    return f"{figure(old)} -> {figure(new)}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fuzzer.report.text import clean
-from fuzzer.report.words import STATUS, duration, fraction, ordered, percent, place, plural
+from fuzzer.report.words import STATUS, duration, figure, fraction, ordered, percent, place, plural
 from fuzzer.summary import (
     ArmSpeed,
     CellStatus,
@@ -138,7 +138,7 @@ def _arms(whose: tuple[str, str], schedule: str, candidate: str, speed: Speed) -
 
 
 def _figures(arm: ArmSpeed) -> tuple[str, ...]:
-    rate = "-" if arm.tokens_per_second is None else f"{float(f'{arm.tokens_per_second:.3g}'):,g}"
+    rate = "-" if arm.tokens_per_second is None else figure(arm.tokens_per_second)
     return (rate, _times(arm.first_token), _times(arm.inter_token), _times(arm.end_to_end))
 
 

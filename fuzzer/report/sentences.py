@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
@@ -94,8 +95,14 @@ def exclusion(cell: CellSummary, summary: Summary) -> float | None:
 
 def exclusions(summary: Summary) -> list[str]:
     """What the run rules out, a line for each cell that measured anything; the limits of the claim included."""
-    lines = [line for cell in ordered(summary.cells) if (line := _exclusion_line(cell, summary))]
-    return lines or ["nothing: no cell was measured"]
+    cells = ordered(summary.cells)
+    barren = [cell for cell in cells if exclusion(cell, summary) is None]
+    if len(barren) <= _PLACES:
+        return [_exclusion_line(cell, summary) for cell in cells] or ["nothing: no cell was measured"]
+    lines = [_exclusion_line(cell, summary) for cell in cells if cell not in barren]
+    counted = Counter(STATUS[cell.status] for cell in barren)
+    why = ", ".join(f"{count} {status}" for status, count in counted.most_common())
+    return [*lines, f"nothing in the other {plural(len(barren), 'cell')}: {why}"]
 
 
 def undecided(summary: Summary) -> list[str]:

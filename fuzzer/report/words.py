@@ -47,6 +47,11 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def figure(value: float) -> str:
+    """Three digits, thousands apart: ``1,330``, ``2.9``, ``0.047``."""
+    return f"{float(f'{value:.3g}'):,g}"
+
+
 def fraction(rate: Rate | None) -> str:
     """``k/n``, or a dash where there is nothing to count."""
     return f"{rate.k}/{rate.n}" if rate else "-"

@@ -38,8 +38,17 @@ def test_a_pass_says_what_it_rules_out_and_a_failure_under_which_traffic() -> No
 
 def test_several_heads_are_answered_each() -> None:
     assert words(factory.two_heads()) == {
-        "at concurrency 8, bf16 (lm_head bf16)": "not known",
+        "at concurrency 8, lm_head bf16": "not known",
         "at concurrency 8, fp4 (lm_head nvfp4)": "NO",
+    }
+
+
+def test_levels_that_are_alike_are_told_together() -> None:
+    clean = tuple(factory.cell(concurrency=level) for level in (2, 4))
+    cells = (*clean, factory.cell(9, 48, status="fail"), factory.cell(9, 48, concurrency=16, status="fail"))
+    assert words(factory.passing().model_copy(update={"cells": cells})) == {
+        "at concurrency 2 and 4": "yes",
+        "at concurrency 8 and 16": "NO",
     }
 
 

@@ -231,3 +231,11 @@ def test_the_adjusted_p_decides() -> None:
     line = verdict_line(changed(factory.failing(), cells=(cell,), reasons=(reason,)))
     assert "worse than itself at concurrency 1" in line
     assert "(McNemar p = 0.002)" in line
+
+
+def test_many_cells_that_rule_out_nothing_share_a_line() -> None:
+    cells = tuple(factory.cell(9, 48, concurrency=level, status="fail") for level in (2, 4, 8, 16))
+    found = exclusions(factory.passing().model_copy(update={"cells": (factory.control(), *cells)}))
+    assert len(found) == 2
+    assert found[0].startswith("concurrency 1, lm_head nvfp4, closed-loop (control")
+    assert found[1] == "nothing in the other 4 cells: 4 FAIL"

@@ -81,21 +81,31 @@ def answers(summary: Summary, evidence: Evidence, replays: Replays) -> Answers:
 
 
 def levels(summary: Summary) -> Iterator[Level]:
-    """An answer for every gated level of every candidate: yes only if each of its cells passed."""
+    """An answer for the gated levels of each candidate: yes only if each cell passed; like ones are told together."""
     several = len({(cell.candidate, cell.lm_head) for cell in summary.cells}) > 1
-    groups: dict[tuple[int, str | None, str], list[CellSummary]] = {}
+    groups: dict[tuple[str | None, str, int], list[CellSummary]] = {}
     for cell in ordered(summary.cells):
         if cell.role == "gated":
-            groups.setdefault((cell.concurrency, cell.lm_head, cell.candidate), []).append(cell)
-    for (level, head, candidate), cells in groups.items():
-        who = f", {clean(candidate, 40)} (lm_head {clean(head or 'unstated', 40)})" if several else ""
-        failed = [cell for cell in cells if cell.status == "fail"]
-        undecided = [cell for cell in cells if cell.status not in ("fail", "pass")]
-        state: State = "bad" if failed else "unsure" if undecided else "good"
-        why = _why(failed, undecided, cells, summary)
-        if state == "good" and (doubt := _doubt(summary)):
-            state, why = "unsure", doubt
-        yield Level(f"at concurrency {level}{who}", _WORD[state], state, why)
+            groups.setdefault((cell.lm_head, cell.candidate, cell.concurrency), []).append(cell)
+    alike: dict[tuple[str, State, str], list[str]] = {}
+    for (head, candidate, level), cells in sorted(groups.items(), key=lambda group: (group[0][0] or "", *group[0][1:])):
+        state, why = _decided(cells, summary)
+        alike.setdefault((_owner(head, candidate) if several else "", state, why), []).append(str(level))
+    for (owner, state, why), found in alike.items():
+        yield Level(f"at concurrency {listed(found)}{f', {owner}' if owner else ''}", _WORD[state], state, why)
+
+
+def _owner(head: str | None, candidate: str) -> str:
+    stated = f"lm_head {clean(head or 'unstated', 40)}"
+    return stated if candidate == head else f"{clean(candidate, 40)} ({stated})"
+
+
+def _decided(cells: list[CellSummary], summary: Summary) -> tuple[State, str]:
+    failed = [cell for cell in cells if cell.status == "fail"]
+    undecided = [cell for cell in cells if cell.status not in ("fail", "pass")]
+    state: State = "bad" if failed else "unsure" if undecided else "good"
+    doubt = _doubt(summary) if state == "good" else ""
+    return ("unsure", doubt) if doubt else (state, _why(failed, undecided, cells, summary))
 
 
 def _doubt(summary: Summary) -> str:

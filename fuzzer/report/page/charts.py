@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fuzzer.compare import Compared
+from fuzzer.inert import visible
 from fuzzer.report.words import ordered
 from fuzzer.stats import wilson
 from fuzzer.summary import CellSummary, NoiseFloor, Summary
@@ -175,13 +176,16 @@ def changes(compared: Compared) -> str:
 
     def plot(axes: Axes) -> None:
         for index, (name, colour) in enumerate((("then", _REFERENCE), ("now", _COLOURS[0]))):
-            xs = [place + 0.15 * (2 * index - 1) for place in range(len(cells))]
+            places = [place + 0.3 * index - 0.15 for place in range(len(cells))]
             rates = [cell.old if name == "then" else cell.new for cell in cells]
-            _intervals(axes, xs, [(rate.k, rate.n) for rate in rates], colour, name)
-        axes.set_ylabel("failed, % of the prompts in common")
+            _intervals(axes, places, [(rate.k, rate.n) for rate in rates], colour, name, flat=True)
+        axes.set_yticks(range(len(cells)), [_plain(cell.key, 48) for cell in cells])
+        axes.set_ylim(len(cells) - 0.5, -0.5)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("failed, % of the prompts in common")
 
-    names = [_plain(cell.key.partition("/")[2]) for cell in cells]
-    return _svg(plot, names, "Failure rate of each cell then and now, with 95 % Wilson intervals", "")
+    title = "Failure rate of each cell then and now, with 95 % Wilson intervals"
+    return _drawn(plot, title, (5.8, 0.9 + 0.5 * len(cells)))
 
 
 def _series(cells: Sequence[CellSummary]) -> dict[tuple[str, str], list[CellSummary]]:
@@ -197,16 +201,24 @@ def _owner(cell: CellSummary) -> str:
 
 
 def _intervals(
-    axes: Axes, xs: Sequence[float], counts: Sequence[tuple[int, int]], colour: str, label: str, size: float = 5
+    axes: Axes,
+    places: Sequence[float],
+    counts: Sequence[tuple[int, int]],
+    colour: str,
+    label: str,
+    *,
+    flat: bool = False,
 ) -> None:
-    """Shares in per cent with their Wilson intervals, at these places."""
-    ys = [100 * k / n for k, n in counts]
+    """Shares in per cent with their Wilson intervals, at these places along the level axis; ``flat``: from the left."""
+    shares = [100 * k / n for k, n in counts]
     ends = [wilson(k, n) for k, n in counts]
-    low = [max(y - 100 * end[0], 0.0) for y, end in zip(ys, ends, strict=True)]
-    high = [max(100 * end[1] - y, 0.0) for y, end in zip(ys, ends, strict=True)]
-    axes.errorbar(
-        xs, ys, yerr=[low, high], fmt="o", color=colour, capsize=3, markersize=size, linewidth=1.2, label=label or None
-    )
+    low = [max(share - 100 * end[0], 0.0) for share, end in zip(shares, ends, strict=True)]
+    high = [max(100 * end[1] - share, 0.0) for share, end in zip(shares, ends, strict=True)]
+    look: Any = {"fmt": "o", "color": colour, "capsize": 3, "markersize": 5, "linewidth": 1.2, "label": label or None}
+    if flat:
+        axes.errorbar(shares, places, xerr=[low, high], **look)
+    else:
+        axes.errorbar(places, shares, yerr=[low, high], **look)
 
 
 def _references(axes: Axes, levels: list[int], cells: Sequence[CellSummary]) -> None:
@@ -221,12 +233,26 @@ def _length(cell: CellSummary) -> float:
     return (cell.acceptance.length or 0.0) if cell.acceptance else 0.0
 
 
-def _plain(text: str) -> str:
-    """No dollar sign starts a formula, and no name is longer than a legend can hold."""
-    return "".join(char for char in text if char.isprintable() and char not in "$_^\\")[:40] or "?"
+def _plain(text: str, limit: int = 40) -> str:
+    """No dollar sign starts a formula, and no name is longer than there is room for."""
+    return "".join(char for char in text if visible(char) and char not in "$_^\\")[:limit] or "?"
 
 
-def _svg(plot: Any, levels: Sequence[object], title: str, below: str = "concurrency") -> str:
+def _svg(plot: Callable[[Axes], None], levels: Sequence[int], title: str) -> str:
+    """A plot over concurrency, each level at an equal distance."""
+
+    def whole(axes: Axes) -> None:
+        plot(axes)
+        axes.set_ylim(bottom=0, top=max(axes.dataLim.y1, 1e-9) * 1.08)
+        axes.set_xticks(range(len(levels)), [str(level) for level in levels])
+        axes.set_xlim(-0.6, len(levels) - 0.4)
+        axes.set_xlabel("concurrency", labelpad=2)
+
+    return _drawn(whole, title, _SIZE)
+
+
+def _drawn(plot: Callable[[Axes], None], title: str, size: tuple[float, float]) -> str:
+    """The plot as SVG; ``size`` in inches, to which the legend is added below."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -236,13 +262,9 @@ def _svg(plot: Any, levels: Sequence[object], title: str, below: str = "concurre
         "text.parse_math": False,
     }  # fmt: skip
     with mpl.rc_context(style):
-        figure = Figure(figsize=_SIZE, layout="constrained")
+        figure = Figure(figsize=size, layout="constrained")
         axes = figure.add_subplot()
         plot(axes)
-        axes.set_ylim(bottom=0, top=max(axes.dataLim.y1, 1e-9) * 1.08)
-        axes.set_xticks(range(len(levels)), [str(level) for level in levels])
-        axes.set_xlim(-0.6, len(levels) - 0.4)
-        axes.set_xlabel(below, labelpad=2)
         axes.spines[["top", "right"]].set_visible(False)
         _legend(figure, axes)
         buffer = io.StringIO()
@@ -258,5 +280,5 @@ def _legend(figure: Figure, axes: Axes) -> None:
     """Names below the plot; the figure grows by them, so that many or long ones leave the plot its room."""
     handles, names = axes.get_legend_handles_labels()
     columns = 2 if all(len(name) <= _SHORT for name in names) else 1
-    figure.set_figheight(_SIZE[1] + _LEGEND_ROW * (1 + -(-len(names) // columns)))
+    figure.set_figheight(figure.get_figheight() + _LEGEND_ROW * (1 + -(-len(names) // columns)))
     figure.legend(handles, names, frameon=False, fontsize=9, loc="outside lower center", ncols=columns)

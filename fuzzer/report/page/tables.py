@@ -38,8 +38,9 @@ class Heat:
 def heat(summary: Summary) -> tuple[tuple[str, ...], list[tuple[str, list[Heat | None]]]]:
     """Concurrency by head; where there are several schedules, a row each."""
     owners = list(dict.fromkeys((cell.lm_head, cell.candidate) for cell in ordered(summary.cells)))
-    many = len({cell.candidate for cell in summary.cells}) > 1
-    columns = tuple(clean(f"{head or 'head unstated'}{f' ({who})' if many else ''}", 60) for head, who in owners)
+    heads = [head for head, _ in owners]
+    shared = len(owners) > 1 and (None in heads or len(set(heads)) < len(heads))
+    columns = tuple(clean(f"{head or 'head unstated'}{f' ({who})' if shared else ''}", 60) for head, who in owners)
     found = {(cell.concurrency, cell.schedule, cell.lm_head, cell.candidate): cell for cell in summary.cells}
     places = sorted({(cell.concurrency, cell.schedule) for cell in summary.cells})
     grid = [
