@@ -13,8 +13,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from fuzzer.manifest import new_manifest, write_manifest
 from fuzzer.report.page import html
+from fuzzer.report.page.compared import write_comparison
 
 from . import factory
+from .test_compared import BOTH
 from .test_page import run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -80,6 +82,18 @@ def test_it_opens_alone_fits_the_screen_and_can_be_read_by_all(
     assert opened.page.evaluate("document.documentElement.dataset.theme") == scheme
     found = Axe().run(opened.page).response["violations"]
     assert [(one["id"], one["impact"]) for one in found if one["impact"] in ("serious", "critical")] == []
+    opened.context.close()
+
+
+def test_the_comparison_of_two_runs_opens_alone_and_can_be_read_by_all(browser: Browser, tmp_path: Path) -> None:
+    write_comparison(tmp_path / "compare.html", BOTH)
+    opened = Opened(browser, tmp_path / "compare.html", 390, "dark")
+    assert (opened.said, opened.asked) == ([], [(tmp_path / "compare.html").as_uri()])
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
+    found = Axe().run(opened.page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    opened.page.click("#theme")
+    assert opened.page.evaluate("document.documentElement.dataset.theme") == "light"
     opened.context.close()
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fuzzer.compare import CellChange, Compared, FindingChange
+from fuzzer.compare import CellChange, Compared, FindingChange, compare
+from fuzzer.errors import UsageError
 from fuzzer.report.compared import show
 from fuzzer.report.page.compared import comparison_page, write_comparison
 from fuzzer.report.render import open_screen
@@ -15,6 +19,7 @@ from fuzzer.stats import clopper_pearson_upper, mcnemar
 from fuzzer.summary import Rate
 
 from . import factory
+from .golden import unpack
 from .test_page import Outline, inert
 
 
@@ -76,3 +81,25 @@ def test_hostile_names_stay_text() -> None:
     out = io.StringIO()
     show(hostile, open_screen(out, 80))
     assert all(char == "\n" or char.isprintable() for char in out.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda run: run["plan"]["sampling"].update(max_tokens=64), "sampling is "),
+        (lambda run: run["endpoints"][0].update(model="another"), "candidate candidate served the model "),
+        (lambda run: run.update(interrupted=True), "was interrupted; finish it first: specfuzz resume "),
+    ],
+)
+def test_unlike_runs_are_refused_with_the_reason(
+    tmp_path: Path, change: Callable[[dict[str, Any]], None], why: str
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder in (old, new):
+        folder.mkdir()
+        unpack(folder)
+    run = json.loads((new / "run.json").read_text(encoding="utf-8"))
+    change(run)
+    (new / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    with pytest.raises(UsageError, match=why):
+        compare(old, new)
