@@ -78,11 +78,15 @@ class Budget:
     seconds: float | None = None
     started: float = field(default_factory=time.monotonic)
 
-    def allows(self, replays: int, requests: int, size: int) -> bool:
-        """Whether one more replay of ``size`` requests may be sent after so many replays and requests."""
-        spent = self.replays is not None and replays >= self.replays
-        sent = self.requests is not None and requests + size > self.requests
-        late = self.seconds is not None and time.monotonic() - self.started >= self.seconds
+    def allows(self, replays: int, requests: int, size: int, *, reserve: float = 0.0) -> bool:
+        """Whether another replay of ``size`` requests may be sent after so many replays and requests.
+
+        ``reserve`` is the share of the whole, from 0 to 1, that is kept for later.
+        """
+        rest = 1 - reserve
+        spent = self.replays is not None and replays >= rest * self.replays
+        sent = self.requests is not None and requests + size > rest * self.requests
+        late = self.seconds is not None and time.monotonic() - self.started >= rest * self.seconds
         return not (spent or sent or late)
 
 

@@ -48,7 +48,7 @@ _ALL = (
         "c8-wrong-answer",
         "closed-answer ordering prompts: 100 one at a time, then 38 rounds of 8, distinct ones and copies of one",
         (
-            Leg("distinct prompts, 38 rounds of 8", "rounds", 8, 304),
+            Leg("distinct prompts, rounds of 8", "rounds", 8, 304),
             Leg("one prompt 8 times a round, counted in rounds", "replicas", 8, 304),
         ),
         families=("ordering",),

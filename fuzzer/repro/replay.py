@@ -12,9 +12,8 @@ from fuzzer.plan import Endpoint
 from fuzzer.repro.alike import kind_of
 from fuzzer.repro.bundle import Bundle, Tally
 from fuzzer.repro.play import playing
-from fuzzer.repro.script import expected
+from fuzzer.repro.script import expected, needed
 from fuzzer.stats.intervals import rule_out
-from fuzzer.stats.planning import requests_needed
 
 Verdict = Literal["reproduced", "gone", "changed kind", "too few"]
 EXITS: dict[Verdict, int] = {"reproduced": 1, "changed kind": 1, "gone": 0, "too few": 3}
@@ -25,8 +24,8 @@ class Replayed(Record):
     """What came of it: ``k`` of ``n`` replays failed as before. Rates are shares from 0 to 1.
 
     ``expected`` is the share that should fail by what was recorded, ``needed`` the replays without a failure that rule
-    it out with 95 %, ``ruled_out`` the smallest rate that this many rule out. ``others`` counts the replays in which a
-    judged answer had another fault.
+    out the lower end of its interval with 95 %, ``ruled_out`` the smallest rate that this many rule out. ``others``
+    counts the replays in which a judged answer had another fault.
     """
 
     key: str
@@ -73,9 +72,8 @@ async def replay(bundle: Bundle, endpoint: Endpoint, times: int | None = None) -
 
     ``times`` None means as many as it takes to call the bug gone, within 10 and 400. Raises UnavailableError.
     """
-    rate = expected(bundle)
-    needed = requests_needed(min(max(rate, 1e-4), 0.95))
-    wanted = times or min(MOST, max(LEAST, needed))
+    enough = needed(bundle)
+    wanted = times or min(MOST, max(LEAST, enough))
     async with playing(endpoint, bundle.cohort.sampling) as player:
         trial = player.trial(bundle.cohort, bundle.finding)
         played = await trial.run(wanted)
@@ -83,7 +81,7 @@ async def replay(bundle: Bundle, endpoint: Endpoint, times: int | None = None) -
         kind for one in played for kind in {kind_of(f) for f in one.findings if f.certainty != "possible"} & one.others
     )
     verdict: Verdict = "reproduced" if trial.failures else "changed kind" if others else "gone"
-    if verdict == "gone" and wanted < needed:
+    if verdict == "gone" and wanted < enough:
         verdict = "too few"
     keep = kind_of(bundle.finding)
     example = next((f.summary for one in played if one.failed for f in one.findings if kind_of(f) == keep), "")
@@ -93,8 +91,8 @@ async def replay(bundle: Bundle, endpoint: Endpoint, times: int | None = None) -
         verdict=verdict,
         exit_status=EXITS[verdict],
         tally=Tally.of(trial.failures, wanted, "replays"),
-        expected=rate,
-        needed=needed,
+        expected=expected(bundle),
+        needed=enough,
         ruled_out=None if trial.failures else rule_out(wanted),
         others=dict(others),
         example=example,

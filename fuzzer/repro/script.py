@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+from collections.abc import Callable
 from typing import Any
 
 from fuzzer.history.records import Received
 from fuzzer.history.schedule import Send
-from fuzzer.repro.bundle import Bundle
+from fuzzer.repro.bundle import Bundle, Tally
 from fuzzer.repro.checks import Check, checks
 
 _PLACE = "CASE: dict[str, Any] = {}  # filled in where this file is written for a bundle"
@@ -31,20 +32,34 @@ def victim_reply(bundle: Bundle) -> Received | None:
 
 
 def rounds_wanted(bundle: Bundle) -> int:
-    """So many rounds show the bug at least once with 95 %, at the rate that was seen."""
+    """So many rounds show the bug at least once with 95 %, at the lower end of the rate that was seen."""
+    return min(_MOST, max(_LEAST, needed(bundle)))
+
+
+def needed(bundle: Bundle) -> int:
+    """So many replays without a failure rule out, at 95 %, the lower end of the rate that was seen."""
     from fuzzer.stats.planning import requests_needed
 
-    rate = expected(bundle)
-    return min(_MOST, max(_LEAST, requests_needed(min(max(rate, 0.001), 0.9))))
+    return requests_needed(min(max(_share(bundle, _low), 1e-4), 0.95))
 
 
 def expected(bundle: Bundle) -> float:
     """The share of replays, from 0 to 1, in which a judged request should fail, by what was recorded."""
+    return _share(bundle, _estimate)
+
+
+def _share(bundle: Bundle, of: Callable[[Tally], float]) -> float:
     if bundle.shrunk is not None:
-        final = bundle.shrunk.final
-        return final.k / final.n if final.n else 0.0
-    each = bundle.rate.k / bundle.rate.n if bundle.rate.n else 0.0
-    return 1 - (1 - min(each, 1.0)) ** len(bundle.cohort.judged)
+        return of(bundle.shrunk.final)
+    return 1.0 - (1.0 - of(bundle.rate)) ** len(bundle.cohort.judged)
+
+
+def _low(tally: Tally) -> float:
+    return tally.low
+
+
+def _estimate(tally: Tally) -> float:
+    return min(1.0, tally.k / tally.n) if tally.n else 0.0
 
 
 def _case(bundle: Bundle, wanted: dict[int, Check]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from fuzzer.repro.sentence import sentence
 UNIT = "replays"
 ENOUGH = 5  # failing replays of the whole cohort that its rate is taken from
 LEAST, MOST = 6, 120  # replays of it
-FINAL_SHARE = 0.15  # of a budget of replays that is kept for the last count
+FINAL_SHARE = 0.15  # of a budget that is kept for the last count
 FINAL_LEAST, FINAL_ENOUGH = 20, 8  # replays of the last count, and failing ones that end it
 CROWDED = 0.6  # of the places that an even spread would reach: fewer are a crowd
 STEADY = 0.95  # the share of replays from which a bug counts as certain to show
@@ -228,10 +228,8 @@ class Shrinker:
 
     def _allowed(self, size: int, *, reserve: bool = True) -> bool:
         spent = self.player.spent
-        kept = 0
-        if reserve and self.budget.replays is not None:
-            kept = max(FINAL_LEAST, round(FINAL_SHARE * self.budget.replays))
-        return self.budget.allows(spent.replays + kept, spent.requests + kept * size, size)
+        kept = FINAL_SHARE if reserve else 0.0
+        return self.budget.allows(spent.replays, spent.requests, size, reserve=kept)
 
     async def _keeps(self, wanted: Cohort | None, words: str, *, control: bool = False) -> bool:
         """Try a reduction, and take it over if it still fails often enough."""

@@ -15,7 +15,7 @@ from fuzzer.events import Listener
 from fuzzer.manifest import read_manifest
 from fuzzer.plan import Plan
 from fuzzer.repro.acceptance import Budget
-from fuzzer.repro.bundle import Bundle, Tally
+from fuzzer.repro.bundle import Bundle, Tally, name_of
 from fuzzer.repro.collect import BUNDLES, collect
 from fuzzer.repro.issue import Tracker
 from fuzzer.repro.presets import Leg, Preset, Told
@@ -175,7 +175,7 @@ async def _found(plan: Plan, run: Run, wanted: Wanted, lines: list[Line], tell: 
         reduced = await reduce(bundle, endpoint, reference, wanted.budget, tell=tell)
         found.confirmed = reduced.baseline
         if reduced.bundle is not None and reduced.bundle.shrunk is not None:
-            name = f"{run.directory.name}-shrunk"
+            name = f"{name_of(bundle)}-shrunk"
             found.bundle = write(
                 reduced.bundle, run.directory / BUNDLES, secrets=secrets, tracker=wanted.tracker, name=name
             )
