@@ -204,7 +204,7 @@ app.command(
     short_help="Compare two runs of one plan.",
 )(telling.compare)
 app.command("report", short_help="Show a run's verdict, or that of several as one.")(telling.report)
-app.command("export", short_help="Exchanges and findings as CSV or Parquet.")(telling.export)
+app.command("export", short_help="A run as CSV or Parquet tables.")(telling.export)
 app.command("findings", short_help="What runs found, each kind once.")(repro_command.findings)
 app.command("replay", epilog=repro_command.REPLAY_EXITS, short_help="Is a bundle's bug still there?")(
     repro_command.replay

@@ -73,13 +73,13 @@ def compare(
 
 def export(
     directory: Directory,
-    csv: Annotated[bool, typer.Option("--csv", help="Write exchanges.csv and findings.csv.")] = False,
-    parquet: Annotated[bool, typer.Option("--parquet", help="Write exchanges.parquet and findings.parquet.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Write exchanges.csv, prompts.csv, findings.csv.")] = False,
+    parquet: Annotated[bool, typer.Option("--parquet", help="The same as Parquet, exact to the character.")] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where to; default: the run directory.")
     ] = None,
 ) -> None:
-    """Write a run's exchanges and findings as tables, a row each, for a notebook or a database.
+    """Write a run's exchanges, prompts and findings as tables, a row each, for a notebook or a database.
 
     For example: specfuzz export reports/RUN-ID --parquet
     """

@@ -133,7 +133,7 @@ def _gather(directory: Path, summary: Summary, found: Evidence) -> None:
     bars = _second_pass(directory / HISTORY, list(victims.values()))
     for each in chosen:
         case = _with_regrets(_case(each, past, bars), past.scored.get(each.exchange or ""))
-        if (case.said is not None or each.key not in found.cases) and case.weight <= found.room:
+        if case.said is not None and case.weight <= found.room:
             found.room -= case.weight
             found.cases.setdefault(each.key, []).append(case)
     if past.earliest is not None and found.first is None:
