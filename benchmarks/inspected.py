@@ -1,13 +1,14 @@
 """What ``specfuzz inspect`` says of live servers: makes docs/inspect.md.
 
-    python -m benchmarks.inspected > docs/inspect.md
+    python -m benchmarks.inspected [--vllm CANDIDATE REFERENCE] > docs/inspect.md
 
-Boots a llama.cpp pair (the extra ``llamacpp``) and simulated pairs on the loopback, and pastes what the command prints.
+With ``--vllm`` two addresses of a vLLM pair that is up are asked as well. Boots a llama.cpp pair (the extra ``llamacpp``) and simulated pairs on the loopback, and pastes what the command prints.
 About a minute on two cores.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import sys
@@ -49,8 +50,8 @@ reach servers behind TLS, proxies, paths and sockets in [connections](connection
 _VLLM = """
 ## vLLM
 
-vLLM is tried by hand, not by the tests (it takes half a minute to start and 4 GiB a server). Start a pair, for
-example, the candidate with a drafter:
+vLLM is tried by hand, not by the tests: it takes a minute to start, and 4 GiB a server. Start a pair, for example (on a
+machine without a GPU, `benchmarks/vllm_cpu.py` says how), the candidate with a drafter:
 
 ```
 vllm serve MODEL --port 8000 --max-num-seqs 8
@@ -62,7 +63,9 @@ SPECFUZZ_VLLM_URL=http://127.0.0.1:8001 pytest -n 0 tests/wire/test_opt_in.py
 
 With `VLLM_SERVER_DEV_MODE=1` in its environment it also tells of its generation defaults and of a head precision that
 was set at run time.
+"""
 
+_MLX = """
 ## mlx-lm
 
 ```
@@ -84,7 +87,7 @@ async def _inspect(title: str, said: str, *urls: str) -> str:
     return f"\n## {title}\n\n{said}\n\n```\n{shown}\n```\n"
 
 
-async def _main() -> None:
+async def _main(vllm: list[str]) -> None:
     print(_HEAD, end="")
     async with AsyncExitStack() as stack:
         model = llama_model(None)
@@ -112,7 +115,12 @@ async def _main() -> None:
         words = "One address: is it fit to be a candidate?"
         print(await _inspect("One end alone", words, drafting.url), end="")
     print(_VLLM, end="")
+    if vllm:
+        print(await _inspect("A vLLM pair", "As it was printed.", *vllm), end="")
+    print(_MLX, end="")
 
 
 if __name__ == "__main__":
-    asyncio.run(_main())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--vllm", nargs=2, metavar=("CANDIDATE", "REFERENCE"), default=[])
+    asyncio.run(_main(parser.parse_args().vllm))
