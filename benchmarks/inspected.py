@@ -2,8 +2,8 @@
 
     python -m benchmarks.inspected [--vllm CANDIDATE REFERENCE] > docs/inspect.md
 
-With ``--vllm`` two addresses of a vLLM pair that is up are asked as well. Boots a llama.cpp pair (the extra ``llamacpp``) and simulated pairs on the loopback, and pastes what the command prints.
-About a minute on two cores.
+Boots a llama.cpp pair (the extra ``llamacpp``) and simulated pairs on the loopback, and pastes what the command prints;
+with ``--vllm`` a vLLM pair that is up is asked as well. About a minute on two cores.
 """
 
 from __future__ import annotations
