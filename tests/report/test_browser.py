@@ -136,8 +136,8 @@ def test_findings_fold_filter_copy_and_the_theme_switches(browser: Browser, file
     assert page.locator("figure.timeline rect").count() >= 2
     assert page.locator("figure.timeline g.victim").count() == page.locator("figure.timeline g.donor").count() == 1
     page.click("#unfold")
-    page.click(".minute a[href^='#f-']")
-    page.wait_for_selector("details.finding[open]")
+    page.click(".minute dd a")
+    page.wait_for_selector("#first-failure:visible")
     with page.expect_download() as wait:
         page.click("button[data-csv=heat]")
     assert wait.value.suggested_filename == "specfuzz-heat.csv"

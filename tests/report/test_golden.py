@@ -72,6 +72,8 @@ def test_the_page_answers_the_minute_s_questions(made: dict[str, str]) -> None:
     assert "at any other concurrency: not measured" in minute
     assert "bleed/concurrent/user@candidate" in minute
     assert "s into the run" in minute
+    assert 'href="#first-failure"' in minute
+    assert text.count('id="first-failure"') == 1
     assert "in preflight, before the first cell" in minute
     assert "its last user message (&#39;" in minute
     assert "stands in the answer to prompt " in minute

@@ -51,7 +51,8 @@ class Answers:
     """The four answers; empty texts where there is nothing to say.
 
     ``costs`` says what it buys in speed and costs in wrong answers, ``first`` what failed first, ``donor`` whose
-    content bled; ``anchor`` is the key of the finding they speak of, ``ask`` the option that measures another level.
+    content bled. ``anchor`` is the key of the finding they speak of, ``place`` the id of its case where that is shown.
+    ``ask`` is the option that measures another level.
     """
 
     levels: tuple[Level, ...]
@@ -60,6 +61,7 @@ class Answers:
     first: str
     donor: str
     anchor: str
+    place: str
     command: str
     command_note: str
 
@@ -75,9 +77,14 @@ def answers(summary: Summary, evidence: Evidence, replays: Replays) -> Answers:
         first=_first(first, summary) if first is not None else "",
         donor=_donor(first, evidence, summary),
         anchor=first.finding.key if first is not None else "",
+        place="first-failure" if first is not None and _is_shown(first, evidence) else "",
         command=command,
         command_note=note,
     )
+
+
+def _is_shown(first: First, evidence: Evidence) -> bool:
+    return any(case.finding == first.finding for case in evidence.cases.get(first.finding.key, ()))
 
 
 def levels(summary: Summary) -> Iterator[Level]:

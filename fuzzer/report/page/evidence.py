@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +26,8 @@ from fuzzer.report.sentences import ranked
 from fuzzer.summary import FindingGroup, Summary
 
 GROUPS: Final = 40  # finding groups with cases of their own
-CASES: Final = 3  # cases a group
+CASES: Final = 3  # cases a group, and the run's first failure beside them
+EARLY: Final = 16  # findings, in the order in which they were judged, among which the first failure is looked for
 BARS: Final = 48  # exchanges in a timeline, the victim's own included
 TEXT: Final = 6_000  # characters of a prompt or an answer
 TOKENS: Final = 400  # tokens of a margin strip
@@ -128,7 +130,11 @@ def _gather(directory: Path, summary: Summary, found: Evidence) -> None:
     suspects = {each.exchange: each for each in _findings(directory / FINDINGS) if each.key in keys and each.exchange}
     if not chosen:
         return
-    past = _first_pass(directory / HISTORY, chosen, suspects)
+    early = list(islice(suspects.values(), EARLY))
+    past = _first_pass(directory / HISTORY, [*chosen, *early], suspects)
+    chosen += [
+        each for each in early if _is_first(each, past) and each.exchange not in {one.exchange for one in chosen}
+    ]
     victims = {key: past.known[key] for each in chosen if (key := each.exchange or "") in past.known}
     bars = _second_pass(directory / HISTORY, list(victims.values()))
     for each in chosen:
@@ -139,6 +145,10 @@ def _gather(directory: Path, summary: Summary, found: Evidence) -> None:
     if past.earliest is not None and found.first is None:
         sent_ns, key = past.earliest
         found.first = First(suspects[key], (sent_ns - past.began) / 1e9 if past.began else None)
+
+
+def _is_first(finding: Finding, past: _Past) -> bool:
+    return past.earliest is not None and finding.exchange == past.earliest[1]
 
 
 def accused(groups: Iterable[FindingGroup]) -> frozenset[str]:

@@ -74,6 +74,7 @@
   function reveal() {
     var aim = location.hash && document.getElementById(location.hash.slice(1));
     for (var node = aim; node; node = node.parentElement) { if (node.tagName === "DETAILS") { node.open = true; } }
+    if (aim) { aim.scrollIntoView(); }
   }
   window.addEventListener("hashchange", reveal);
   reveal();

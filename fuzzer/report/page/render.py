@@ -49,7 +49,7 @@ def html(summary: Summary, directory: Path | None = None, sources: Sequence[Path
             **_facts(summary),
             answers=answers(summary, found, replays),
             anchors={group.key: number for number, group in enumerate(groups, start=1)},
-            groups=[shown_group(group, summary, found.cases.get(group.key, []), replays) for group in groups],
+            groups=[shown_group(group, summary, found, replays) for group in groups],
             where=clean(str(directory), 300) if directory is not None else "",
         )
     )

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from fuzzer.finding import Control, Finding
 from fuzzer.history.records import Prompt
-from fuzzer.report.page.evidence import Case, Side, clip
+from fuzzer.report.page.evidence import Case, Evidence, First, Side, clip
 from fuzzer.report.page.replay import Replays
 from fuzzer.report.page.timeline import Drawing, draw
 from fuzzer.report.sentences import marks, seen_at
@@ -47,7 +47,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A case as the page lays it out; ``same`` is true where both ends said the same."""
+    """A case as the page lays it out; ``same``: both ends said the same, ``first``: it is the run's first failure."""
 
     case: Case
     said: tuple[Piece, ...]
@@ -58,6 +58,7 @@ class Shown:
     timeline: Drawing | None
     strip: tuple[tuple[str, str, str], ...]
     triage: tuple[str, ...]
+    first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +75,25 @@ class Group:
     cases: tuple[Shown, ...]
 
 
-def shown_group(group: FindingGroup, summary: Summary, found: Sequence[Case], replays: Replays) -> Group:
+def shown_group(group: FindingGroup, summary: Summary, evidence: Evidence, replays: Replays) -> Group:
     """The group with its cases; the first of them leads."""
+    found = evidence.cases.get(group.key, [])
     lead = found[0].finding if found else group.example
     command, note = replays.command(lead)
     state = "bad" if group.breaks_gate and not group.waived else "calm" if group.waived else "unsure"
     return Group(
-        group, lead, marks(group), seen_at(group, summary), state, command, note, tuple(shown(case) for case in found)
+        group,
+        lead,
+        marks(group),
+        seen_at(group, summary),
+        state,
+        command,
+        note,
+        tuple(shown(case, evidence.first) for case in found),
     )
 
 
-def shown(case: Case) -> Shown:
+def shown(case: Case, first: First | None = None) -> Shown:
     """Everything about one finding that is drawn or marked."""
     donor = case.finding.donor
     span = donor.span if donor else ""
@@ -99,6 +108,7 @@ def shown(case: Case) -> Shown:
         timeline=draw(case.bars, case.finding.exchange or "", donor.exchange if donor else None),
         strip=tuple(_strip(case)),
         triage=tuple(_triage(case.finding)),
+        first=first is not None and first.finding == case.finding,
     )
 
 
