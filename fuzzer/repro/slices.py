@@ -80,7 +80,9 @@ def cut(
         notes.append(f"{donor} was answered earlier in the run; here it is sent before the others")
         releases.insert(0, Release(width=1, chains=((Send(prompt=before[0]),),)))
     partners = pair.by_place
-    right = [_right(partners.get((item.sent.index, item.sent.prompt))) for item in members]
+    right = [
+        _right(partners.get((item.sent.index, item.sent.prompt)), whole=item.key == victim.key) for item in members
+    ]
     sends = [send for release in releases for send in release.sends]
     places = {item.key: place for place, item in enumerate(members, len(before))}
     judged = [
@@ -227,8 +229,8 @@ def _end(item: Exchange) -> int:
     return item.done.received.end_ns if item.done is not None else item.sent.sent_ns
 
 
-def _right(exchange: Exchange | None) -> Received | None:
-    return trimmed(exchange, whole=False).received if exchange is not None and exchange.ok else None
+def _right(exchange: Exchange | None, *, whole: bool) -> Received | None:
+    return trimmed(exchange, whole=whole).received if exchange is not None and exchange.ok else None
 
 
 def trimmed(exchange: Exchange, *, whole: bool) -> Exchange:
