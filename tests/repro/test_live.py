@@ -57,6 +57,7 @@ class Servers:
             references=(self.reference,),
             concurrency=(1, 4),
             schedules=("rounds",),
+            families=("code-word", "echo"),
             seed=SEED,
             policy=Policy(requests=16, control_requests=4),
         )
