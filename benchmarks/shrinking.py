@@ -199,7 +199,8 @@ _HEAD = """# Shrinking, measured
 gate, bundled, and shrunk on a fresh server. Asked for: no more than 1.5 times the requests that the fault takes (its
 stated minimum), within 300 replays where the cohort fails in 30 % of them or more, within 1,500 where it fails less
 often or the fault strikes 7 % of what it can, the last fresh replays included, and the same kind of finding. Faults
-that only counters show (acceptance, requests that run on) have no cohort and are left out.
+that only counters show (acceptance, requests that run on) have no cohort and are left out. Up to four replays are sent
+together, so that a budget may be passed by three. A fault that is not listed was not measured.
 
 Rule: {rule}.
 
