@@ -300,6 +300,7 @@ def _group(
         breaks_gate=key in breaks,
         waived=key in waived,
         cells=tuple(sorted(group.cells)),
+        counts=dict(sorted(group.cells.items())),
         example=example,
     )
 

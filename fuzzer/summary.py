@@ -299,7 +299,10 @@ class Comparison(_Model):
 
 
 class FindingGroup(_Model):
-    """All findings of one dedupe key; ``certainty`` is the strongest, ``example`` the first of that certainty."""
+    """All findings of one dedupe key; ``certainty`` is the strongest, ``example`` the first of that certainty.
+
+    ``counts`` says how many of them each of ``cells`` holds, calibration and preflight as cells of their own.
+    """
 
     key: str
     kind: Kind
@@ -311,6 +314,7 @@ class FindingGroup(_Model):
     breaks_gate: bool = False
     waived: bool = False
     cells: tuple[str, ...] = ()
+    counts: dict[str, int] = Field(default_factory=dict)
     example: Finding
 
 

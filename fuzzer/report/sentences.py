@@ -67,6 +67,7 @@ _KINDS: Final[dict[Kind, str]] = {
     "self-consistency": "a reply that contradicts itself",
 }
 _PLACES: Final = 3
+_STAGES: Final = 6
 _P0: Final = 10  # DESIGN: the sequential test's p0 is a tenth of the allowed rate
 
 
@@ -79,6 +80,57 @@ def verdict_line(summary: Summary) -> str:
     """The verdict in one sentence, its name first: what a person reads if they read one line."""
     sentence = {"pass": _passed, "fail": _failed}.get(summary.verdict, _undecided)(summary)
     return f"{summary.verdict.upper()}: {sentence}"
+
+
+def grouped(reasons: Iterable[Reason], summary: Summary) -> dict[str, list[Reason]]:
+    """The reasons by what they say: a finding or a message that holds of several cells is one."""
+    keys = [group.key for group in summary.findings]
+    found: dict[str, list[Reason]] = {}
+    for reason in reasons:
+        named = [key for key in keys if reason.code == "certain-finding" and reason.message.startswith(f"{key}:")]
+        found.setdefault(next(iter(named), reason.message), []).append(reason)
+    return found
+
+
+def reasons_once(summary: Summary) -> list[str]:
+    """What the verdict rests on beside its own sentence: each reason once, with all the cells that it holds of."""
+    said = []
+    failing = [reason for reason in summary.reasons if reason.code in FAILING]
+    for key, alike in grouped(summary.reasons, summary).items():
+        group = next((group for group in summary.findings if group.key == key and group.counts), None)
+        if summary.verdict == "fail" and failing[:1] == alike[:1] and (group or len(alike) == 1):
+            continue  # the sentence says it
+        if group is not None:
+            said.append(f"{clean(key, 200)}: {group.count} in the run: {counted(group, summary)}")
+            continue
+        places = listed([place_of(reason.cell, summary) for reason in alike if reason.cell])
+        said.append(f"{clean(alike[0].message, 1000)}{f' (at {places})' if places else ''}")
+    return said
+
+
+def counted(group: FindingGroup, summary: Summary) -> str:
+    """How often a finding was seen where: ``1 in preflight, 9 in calibration at concurrency 8, 3 in ...``."""
+    stages = ("preflight", "calibration")
+
+    def order(key: str) -> tuple[int, str]:
+        last = key.rpartition("/")[2]
+        return (stages.index(last) if last in stages else len(stages), key)
+
+    keys = sorted(group.counts, key=order)
+    parts = [f"{group.counts[key]} in {_stage(key, summary)}" for key in keys[:_STAGES]]
+    rest = sum(group.counts[key] for key in keys[_STAGES:])
+    return ", ".join([*parts, *([f"{rest} in {plural(len(keys) - _STAGES, 'more cell')}"] if rest else [])])
+
+
+def _stage(key: str, summary: Summary) -> str:
+    """``closed-loop at concurrency 8``; the candidate and its lm_head only where there are several."""
+    level, _, stage = key.rpartition("/")
+    alike = next((cell for cell in summary.cells if cell.key.rpartition("/")[0] == level), None)
+    owners = {(cell.candidate, cell.lm_head) for cell in summary.cells}
+    if alike is None:
+        return clean(key if len(owners) > 1 else stage, 60)
+    head = f", {_head(alike.candidate, alike.lm_head)}" if len(owners) > 1 else ""
+    return f"{clean(stage, 40)} at concurrency {alike.concurrency}{head}"
 
 
 def exclusion(cell: CellSummary, summary: Summary) -> float | None:
@@ -230,7 +282,7 @@ def _failed(summary: Summary) -> str:
     reasons = [reason for reason in summary.reasons if reason.code in FAILING]
     if not reasons:
         return "a bound of the policy is broken"
-    return f"{broken(reasons[0], summary)}{_more(len(reasons) - 1)}"
+    return f"{broken(reasons[0], summary)}{_more(len(grouped(reasons, summary)) - 1)}"
 
 
 def _undecided(summary: Summary) -> str:
@@ -238,7 +290,7 @@ def _undecided(summary: Summary) -> str:
     if first is None:
         return "nothing was decided"
     where = f", at {place_of(first.cell, summary)}" if first.cell else ""
-    return f"{_BECAUSE[first.code]}{where}{_more(len(summary.reasons) - 1)}"
+    return f"{_BECAUSE[first.code]}{where}{_more(len(grouped(summary.reasons, summary)) - 1)}"
 
 
 def _more(reasons: int) -> str:
@@ -251,8 +303,10 @@ def broken(reason: Reason, summary: Summary) -> str:
     where = f", at {place(cell, summary)}" if cell else ""
     if reason.code == "certain-finding" and (group := _breaking(reason, summary)):
         kind = _KINDS.get(group.kind, group.kind)
-        often = f"{plural(group.count, 'time')} in the run's {plural(summary.exchanges, 'exchange')}"
-        return f"{kind} ({clean(group.sub_kind, 60)}, {group.certainty}){where}; {often}"
+        what = f"{kind} ({clean(group.sub_kind, 60)}, {group.certainty})"
+        if group.counts:
+            return f"{what}; {group.count} in the run: {counted(group, summary)}"
+        return f"{what}{where}; {plural(group.count, 'time')} in the run's {plural(summary.exchanges, 'exchange')}"
     said = _cell_said(reason, cell, summary) if cell else None
     return f"{said}{where}" if said else clean(reason.message, 300)
 

@@ -12,6 +12,7 @@ from fuzzer.report.sentences import (
     guards,
     marks,
     ranked,
+    reasons_once,
     run_line,
     seen_at,
     undecided,
@@ -239,3 +240,37 @@ def test_many_cells_that_rule_out_nothing_share_a_line() -> None:
     assert len(found) == 2
     assert found[0].startswith("concurrency 1, lm_head nvfp4, closed-loop (control")
     assert found[1] == "nothing in the other 4 cells: 4 FAIL"
+
+
+def counted_failing() -> Summary:
+    """The failing run, with its bleed seen in preflight, in calibration and in two cells."""
+    failing = factory.failing()
+    level = "candidate/nvfp4/c8"
+    counts = {
+        f"{level}/burst-solo": 1, f"{level}/calibration": 9, f"{level}/closed-loop": 3, "candidate/preflight": 1,
+    }  # fmt: skip
+    bleed = failing.findings[0].model_copy(update={"counts": counts, "count": 14})
+    again = Reason(code="certain-finding", cell=f"{level}/burst-solo", message=f"{bleed.key}: 1 in this cell")
+    return changed(failing, findings=(bleed, *failing.findings[1:]), reasons=(*failing.reasons, again))
+
+
+def test_counts_are_told_once_by_stage_and_add_up() -> None:
+    assert verdict_line(counted_failing()) == (
+        "FAIL: another request's content in an answer (concurrent, certain); 14 in the run: 1 in preflight, 9 in "
+        "calibration at concurrency 8, 1 in burst-solo at concurrency 8, 3 in closed-loop at concurrency 8 "
+        "(and 2 more reasons)"
+    )
+
+
+def test_each_reason_is_listed_once_and_the_headline_not_again() -> None:
+    said = reasons_once(counted_failing())
+    assert len(said) == 2
+    assert not any("bleed" in line for line in said)
+    assert said[0].startswith("9 of 48 answers failed: above 0.001")
+
+
+def test_a_reason_that_holds_of_several_cells_names_them_all() -> None:
+    cells = ("candidate/nvfp4/c8/burst-solo", "candidate/nvfp4/c8/closed-loop")
+    reasons = tuple(Reason(code="material-divergence", cell=cell, message="m") for cell in cells)
+    (line,) = reasons_once(changed(factory.failing(), reasons=reasons))
+    assert line == "m (at concurrency 8, lm_head nvfp4, burst-solo and concurrency 8, lm_head nvfp4, closed-loop)"
