@@ -24,12 +24,16 @@ LATENCY: Final = ("N", "lm_head", "schedule", "whose", "tokens/s", "first token"
 DECISION_NOTE: Final = (
     "speed-up: the candidate's tokens per second of answering over the reference's, on the prompts that both answered, "
     "with a 95 % bootstrap interval (BCa, Efron 1987) over requests that were in flight together, where ten such "
-    "groups were"
+    "groups were; tokens/s under latency and throughput is another figure: it counts every token that came out, "
+    "fillers' and what a fault added to answers included, so that the two can point opposite ways"
 )
 LATENCY_NOTE: Final = (
-    "tokens/s: all output tokens over the time of the stages; times: median / 90 % / 99 % of the measured answers, the "
-    "first token counted from sending, between tokens (last - first) / (tokens - 1); - where answers are not streamed"
+    "tokens/s: all output tokens, fillers' and neighbours' included, over the time of the stages; the speed-up above "
+    "is another figure: it compares the answers to the same prompts, so that the two can point opposite ways; times: "
+    "median / 90 % / 99 % of the measured answers, the first token counted from "
+    "sending, between tokens (last - first) / (tokens - 1); - where answers are not streamed"
 )
+NO_INTERVAL: Final = "no interval: too few groups of requests"
 _MAY: Final[dict[CellStatus, str]] = {"pass": "yes", "fail": "NO", "informational": "control"}
 
 
@@ -102,11 +106,11 @@ def _hundred(cell: CellSummary) -> str:
 
 
 def speed_up(speed: Speed) -> str:
-    """``x1.07 (1.03 to 1.10)``, or that it was not measured."""
+    """``x1.07 (1.03 to 1.10)``, or why there is no interval, or that it was not measured."""
     if speed.speed_up is None:
         return "not measured"
     spread = _spread(speed)
-    return f"x{speed.speed_up.value:.2f}{f' ({spread})' if spread else ''}"
+    return f"x{speed.speed_up.value:.2f} ({spread or NO_INTERVAL})"
 
 
 def _spread(speed: Speed) -> str:
