@@ -8,6 +8,7 @@ from rich.text import Text
 
 from fuzzer.inert import visible
 
+_LONGEST = 60_000  # characters of a line
 _MARKS = 2  # combining marks on one letter; a taller stack would overprint the lines above
 
 
@@ -30,6 +31,11 @@ def clean(text: str, limit: int = 200) -> str:
         used += 1
     left = len(text) - used
     return "".join(shown) + (f"... (+{left:,} characters)" if left else "")
+
+
+def plain(text: str) -> str:
+    """A text that keeps its lines and tabs; whatever else moves, hides or turns text round is spelled out."""
+    return "\n".join("\t".join(clean(part, _LONGEST) for part in line.split("\t")) for line in text.split("\n"))
 
 
 def literal(text: str, limit: int = 200, style: str = "") -> Text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fuzzer.manifest import new_manifest, write_manifest
 from fuzzer.report.page.answers import Answers, answers, levels
 from fuzzer.report.page.evidence import Evidence, evidence
 from fuzzer.report.page.replay import Replays
@@ -22,16 +23,24 @@ def answered(summary: Summary) -> Answers:
 
 
 def test_a_level_is_a_yes_only_if_each_of_its_cells_passed() -> None:
-    assert words(factory.passing()) == {"at concurrency 8": "yes"}
-    assert words(factory.failing()) == {"at concurrency 8": "NO"}
-    assert words(factory.inconclusive()) == {"at concurrency 8": "not known"}
+    control = {"at concurrency 1": "control"}
+    assert words(factory.passing()) == {**control, "at concurrency 8": "yes"}
+    assert words(factory.failing()) == {**control, "at concurrency 8": "NO"}
+    assert words(factory.inconclusive()) == {**control, "at concurrency 8": "not known"}
     half = factory.passing()
     cells = (*half.cells[:2], factory.cell(4, 1332, schedule="rounds", status="open"))
-    assert words(half.model_copy(update={"cells": cells})) == {"at concurrency 8": "not known"}
+    assert words(half.model_copy(update={"cells": cells})) == {**control, "at concurrency 8": "not known"}
+
+
+def test_the_control_is_told_as_measured_and_one_that_failed_is_a_no() -> None:
+    control, _ = levels(factory.failing())
+    assert control.why == "alone: no failure in 60, no bound required"
+    faulty = factory.control().model_copy(update={"status": "fail"})
+    assert words(factory.failing().model_copy(update={"cells": (faulty,)})) == {"at concurrency 1": "NO"}
 
 
 def test_a_pass_says_what_it_rules_out_and_a_failure_under_which_traffic() -> None:
-    (passed,), (failed,) = levels(factory.passing()), levels(factory.failing())
+    (_, passed), (_, failed) = levels(factory.passing()), levels(factory.failing())
     assert passed.why.startswith("a failure rate of 1 % or more is ruled out under burst-solo and closed-loop, at 95 %")
     assert failed.why == "it fails under closed-loop"
 
@@ -55,12 +64,17 @@ def test_levels_that_are_alike_are_told_together() -> None:
 def test_what_stands_against_the_whole_run_takes_the_yes_away() -> None:
     doubt = Reason(code="reference-faulty", message="the reference bleeds itself")
     run_wide = factory.passing().model_copy(update={"verdict": "inconclusive", "reasons": (doubt,)})
-    (level,) = levels(run_wide)
+    _, level = levels(run_wide)
     assert (level.word, level.why) == ("not known", "the reference bleeds itself")
 
 
-def test_a_level_that_was_not_measured_is_told_how_to_be() -> None:
+def test_a_level_that_was_not_measured_is_told_how_to_be(tmp_path: Path) -> None:
     assert answered(factory.passing()).ask == "--concurrency 1,16"
+    write_manifest(tmp_path, new_manifest(factory.plan(), "r"))
+    found = answers(factory.passing(), Evidence(), Replays([tmp_path]))
+    assert found.other == 16
+    assert found.ask.startswith("specfuzz gate --candidate http://127.0.0.1:8000 --reference http://127.0.0.1:8001 ")
+    assert "--concurrency 1,16 --schedule closed-loop,burst-solo" in found.ask
 
 
 def test_a_clean_run_has_nothing_that_failed_and_no_donor() -> None:

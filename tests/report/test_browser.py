@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from fuzzer.manifest import new_manifest, write_manifest
 from fuzzer.report.page import html
@@ -100,7 +100,7 @@ def test_the_comparison_of_two_runs_opens_alone_and_can_be_read_by_all(browser: 
 def test_tables_sort_filter_and_download(browser: Browser, file: Path, tmp_path: Path) -> None:
     opened = Opened(browser, file, 1280, "light")
     page = opened.page
-    levels = "#t-decision tbody tr td:first-child"
+    levels = "#t-decision tbody tr:visible td:first-child"
     head = page.locator("#t-decision thead th button").first
     head.focus()
     page.keyboard.press("Enter")
@@ -111,13 +111,21 @@ def test_tables_sort_filter_and_download(browser: Browser, file: Path, tmp_path:
     assert page.locator("#t-decision thead th").first.get_attribute("aria-sort") == "descending"
     page.fill("input[data-filter=decision]", "no such thing")
     assert page.locator("#t-decision tbody tr:visible").count() == 0
-    page.fill("input[data-filter=decision]", "")
+    assert page.locator("p.empty:visible").text_content() == "No row matches the filter."
+    page.fill("input[data-filter=decision]", "8")
+    assert set(page.locator(levels).all_text_contents()) == {"8"}
+    shown = page.locator("#t-decision tbody tr:visible").count()
+    total = page.locator("#t-decision tbody tr").count()
+    assert 0 < shown < total
+    assert page.locator("output[data-count=decision]").text_content() == f"{shown} of {total} rows"
     with page.expect_download() as wait:
         page.click("button[data-csv=decision]")
     wait.value.save_as(tmp_path / "table.csv")
     rows = list(csv.reader((tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()))
-    assert rows[0][:2] == ["N", "lm_head"]
-    assert len(rows) == 1 + page.locator("#t-decision tbody tr").count()
+    assert len(rows) == 1 + shown
+    told = next(dict(zip(rows[0], row, strict=True)) for row in rows[1:] if "closed-loop" in row)
+    assert (told["concurrency"], told["lm_head"], told["status"]) == ("8", "nvfp4", "fail")
+    assert (told["failed"], told["judged"], told["speed_up"], told["bound"]) == ("9", "48", "", "")
     opened.context.close()
 
 
@@ -130,6 +138,9 @@ def test_findings_fold_filter_copy_and_the_theme_switches(browser: Browser, file
     assert page.locator("details.finding:not([open])").count() == 0
     page.fill("#find", "bleed/concurrent/answer")
     assert 0 < page.locator("details.finding:visible").count() < findings.count()
+    assert page.locator("#found").text_content() == f"1 of {findings.count()} findings"
+    page.fill("#find", "no such thing")
+    assert page.locator("#nothing-found").is_visible()
     page.fill("#find", "")
     page.locator("button[data-copy]").first.click()
     page.wait_for_function("['copied', 'selected'].includes(document.querySelector('button[data-copy]').textContent)")
@@ -144,7 +155,10 @@ def test_findings_fold_filter_copy_and_the_theme_switches(browser: Browser, file
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = false)")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
+    expect(page.locator("button[data-copy]").first).to_have_text("copy")
     page.click("#theme")
+    page.reload()
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.locator("#theme").text_content() == "theme: dark"
     assert opened.said == []
     opened.context.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -68,8 +69,11 @@ def test_a_lost_field_is_seen() -> None:
 def test_the_page_answers_the_minute_s_questions(made: dict[str, str]) -> None:
     text = made["report.html"]
     minute = text[text.index("In one minute") : text.index("What it rules out")]
+    minute = re.sub('<a class="word"[^>]*>([^<]*)</a>', r"\1", minute)
     assert 'at concurrency 4: <strong class="bad">NO</strong>' in minute
-    assert "at any other concurrency: not measured" in minute
+    assert 'at concurrency 1: <strong class="calm">control</strong>, alone: no failure in' in minute
+    assert 'any other level, 8 say: <strong class="unsure">NOT CLEARED</strong>, not measured' in minute
+    assert "--concurrency 1,8 --schedule" in minute
     assert "bleed/concurrent/user@candidate" in minute
     assert "s into the run" in minute
     assert 'href="#first-failure"' in minute

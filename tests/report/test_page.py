@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html.parser
+import re
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,36 @@ def test_a_finding_shows_both_answers_the_donor_and_who_was_in_flight(tmp_path: 
     assert "victim, its donor, and 0 more in flight with it" in text
     assert "p000000 victim" in text
     assert 'class="narrow"' in text or 'class="thin"' in text
+
+
+def test_all_that_is_the_donor_s_is_marked_not_only_the_span(tmp_path: Path) -> None:
+    summary = run(tmp_path, said="KITE-7, mine, the other answer, OWL-22")
+    example = summary.findings[0].example
+    assert example.donor is not None
+    narrow = example.donor.model_copy(update={"span": "KITE-7"})
+    told = example.model_copy(
+        update={"donor": narrow, "evidence": {"spans": [["user", "KITE-7"], ["items", "OWL-22"]]}}
+    )
+    (tmp_path / FINDINGS).write_text(told.model_dump_json() + "\n", encoding="utf-8")
+    (group,) = summary.findings
+    text = page(summary.model_copy(update={"findings": (group.model_copy(update={"example": told}),)}), tmp_path)
+    said = text[text.index("candidate said") : text.index("the reference said")]
+    assert "".join(re.findall('<mark class="span">([^<]*)</mark>', said)) == "KITE-7the other answerOWL-22"
+
+
+def test_the_first_failure_stands_first_in_its_finding_with_its_own_donor(tmp_path: Path) -> None:
+    summary = run(tmp_path)
+    first = summary.findings[0].example
+    late = first.model_copy(update={"exchange": "c/c8/closed-loop#0/measure0/candidate/1", "prompt": "p000001"})
+    early = first.model_copy(update={"phase": "warmup", "summary": "this came first"})
+    both = f"{late.model_dump_json()}\n{early.model_dump_json()}\n"
+    (tmp_path / FINDINGS).write_text(both, encoding="utf-8")
+    group = summary.findings[0].model_copy(update={"example": late, "count": 2})
+    text = page(summary.model_copy(update={"findings": (group,)}), tmp_path)
+    finding = text[text.index('id="f-1"') :]
+    assert finding.index("first failure") < finding.index("1 more of this kind")
+    assert finding.index("this came first") < finding.index("<b>Donor</b>") < finding.index("first failure")
+    assert finding.count("<b>Donor</b>") == 2
 
 
 def test_where_the_reference_scored_an_answer_its_tokens_show_their_regret(tmp_path: Path) -> None:

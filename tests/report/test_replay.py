@@ -59,7 +59,7 @@ def test_the_command_gates_the_finding_s_cell_as_the_plan_had_it() -> None:
         }
     )  # fmt: skip
     assert "--no-stream" in given
-    assert [cell.key for cell in again.gated] == ["fp4/nvfp4/c16/burst-solo"]
+    assert [cell.key for cell in again.gated] == ["fp4/nvfp4/c16/closed-loop", "fp4/nvfp4/c16/burst-solo"]
     assert (again.seed, again.families, again.corpora, again.sampling) == (
         PLAN.seed, PLAN.families, PLAN.corpora, PLAN.sampling,
     )  # fmt: skip
@@ -67,17 +67,32 @@ def test_the_command_gates_the_finding_s_cell_as_the_plan_had_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "level", "schedule"),
+    ("cell", "levels", "candidates"),
     [
-        ("half/bf16/c8/calibration", "1,8", "closed-loop"),
-        ("half/bf16/c1/closed-loop", "1", "closed-loop"),
-        ("half/preflight", "1,8", "closed-loop"),
-        ("reference/preflight", "1,8", "closed-loop"),
+        ("half/bf16/c8/calibration", "1,8", 1),
+        ("half/bf16/c1/closed-loop", "1", 1),
+        ("half/preflight", "1,8,16", 1),
+        ("reference/preflight", "1,8,16", 2),
     ],
 )
-def test_what_was_seen_outside_of_a_cell_belongs_to_one(cell: str, level: str, schedule: str) -> None:
+def test_what_was_seen_outside_of_a_cell_is_asked_as_the_run_asked(cell: str, levels: str, candidates: int) -> None:
     given = options(rerun(PLAN, seen(cell)) or "")
-    assert (given["--concurrency"], given["--schedule"]) == ([level], [schedule])
+    assert (given["--concurrency"], given["--schedule"]) == ([levels], ["closed-loop,burst-solo"])
+    assert len(given["--candidate"]) == candidates
+
+
+def test_a_gate_run_again_promises_no_more_than_it_can_keep(tmp_path: Path) -> None:
+    write_manifest(tmp_path, new_manifest(PLAN, "r"))
+    _, note = Replays([tmp_path]).command(seen("half/preflight"))
+    assert "a rare failure may not recur" in note
+    assert "replace them by yours" in note
+
+
+def test_another_level_is_measured_with_all_candidates(tmp_path: Path) -> None:
+    write_manifest(tmp_path, new_manifest(PLAN, "r"))
+    given = options(Replays([tmp_path]).measure(32))
+    assert (len(given["--candidate"]), len(given["--reference"]), given["--concurrency"]) == (2, 1, ["1,32"])
+    assert Replays([]).measure(32) == ""
 
 
 def test_a_cell_of_another_plan_has_no_command() -> None:

@@ -15,9 +15,9 @@ from fuzzer.report.text import clean
 from fuzzer.report.words import duration, listed, ordered, percent, place_of
 from fuzzer.summary import CellSummary, Summary
 
-State = Literal["good", "bad", "unsure"]
+State = Literal["good", "bad", "unsure", "calm"]
 
-_WORD: Final[dict[State, str]] = {"good": "yes", "bad": "NO", "unsure": "not known"}
+_WORD: Final[dict[State, str]] = {"good": "yes", "bad": "NO", "unsure": "not known", "calm": "control"}
 
 
 _PARTS: Final = {
@@ -52,11 +52,12 @@ class Answers:
 
     ``costs`` says what it buys in speed and costs in wrong answers, ``first`` what failed first, ``donor`` whose
     content bled. ``anchor`` is the key of the finding they speak of, ``place`` the id of its case where that is shown.
-    ``ask`` is the option that measures another level.
+    ``ask`` is the command, or where no plan is at hand the option, that measures another level, ``other``.
     """
 
     levels: tuple[Level, ...]
     costs: tuple[str, ...]
+    other: int
     ask: str
     first: str
     donor: str
@@ -70,10 +71,12 @@ def answers(summary: Summary, evidence: Evidence, replays: Replays) -> Answers:
     """All of them; without a history, what failed first is not known and the worst finding is told in its place."""
     first = evidence.first or _worst(summary)
     command, note = replays.command(first.finding) if first is not None else ("", "")
+    other = _other(summary)
     return Answers(
         levels=tuple(levels(summary)),
         costs=tuple(costs.answers(summary)),
-        ask=_ask(summary),
+        other=other,
+        ask=replays.measure(other) or f"--concurrency 1,{other}",
         first=_first(first, summary) if first is not None else "",
         donor=_donor(first, evidence, summary),
         anchor=first.finding.key if first is not None else "",
@@ -88,11 +91,14 @@ def _is_shown(first: First, evidence: Evidence) -> bool:
 
 
 def levels(summary: Summary) -> Iterator[Level]:
-    """An answer for the gated levels of each candidate: yes only if each cell passed; like ones are told together."""
+    """An answer for each measured level of each candidate: yes only if each cell passed; like ones are told together.
+
+    The control, whose bound is reported and not required, is no answer to the question and is told as what it is.
+    """
     several = len({(cell.candidate, cell.lm_head) for cell in summary.cells}) > 1
     groups: dict[tuple[str | None, str, int], list[CellSummary]] = {}
     for cell in ordered(summary.cells):
-        if cell.role == "gated":
+        if cell.role == "gated" or cell.rate.n:
             groups.setdefault((cell.lm_head, cell.candidate, cell.concurrency), []).append(cell)
     alike: dict[tuple[str, State, str], list[str]] = {}
     for (head, candidate, level), cells in sorted(groups.items(), key=lambda group: (group[0][0] or "", *group[0][1:])):
@@ -108,6 +114,9 @@ def _owner(head: str | None, candidate: str) -> str:
 
 
 def _decided(cells: list[CellSummary], summary: Summary) -> tuple[State, str]:
+    if all(cell.role == "control" and cell.status != "fail" for cell in cells):
+        k, n = sum(cell.rate.k for cell in cells), sum(cell.rate.n for cell in cells)
+        return "calm", f"alone: {f'{k} failed' if k else 'no failure'} in {n}, no bound required"
     failed = [cell for cell in cells if cell.status == "fail"]
     undecided = [cell for cell in cells if cell.status not in ("fail", "pass")]
     state: State = "bad" if failed else "unsure" if undecided else "good"
@@ -136,10 +145,9 @@ def _why(failed: list[CellSummary], undecided: list[CellSummary], cells: list[Ce
     return f"{bound}, at {percent(summary.confidence)} (one-sided)"
 
 
-def _ask(summary: Summary) -> str:
-    """The option that measures a higher level than any that was."""
-    top = max((cell.concurrency for cell in summary.cells if cell.role == "gated"), default=4)
-    return f"--concurrency 1,{2 * top}"
+def _other(summary: Summary) -> int:
+    """A higher level than any that was measured."""
+    return 2 * max((cell.concurrency for cell in summary.cells), default=4)
 
 
 def _worst(summary: Summary) -> First | None:

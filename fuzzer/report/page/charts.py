@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SIZE = (4.8, 2.7)  # inches, without the legend
-_LEGEND_ROW = 0.19  # inches
-_SHORT = 26  # characters of a name that leave room for another beside it
+_SIZE = (4.7, 2.9)  # inches, without the legend
+_LEGEND_ROW = 0.23  # inches
+_SHORT = 22  # characters of a name that leave room for another beside it
 _INK = "#010203"  # replaced by the text colour of the page
 _COLOURS = ("#e8590c", "#4c7ef3", "#2f9e44", "#ae3ec9", "#1098ad", "#d9820b", "#d6336c", "#868e96")
 _REFERENCE = "#64748b"
@@ -257,7 +257,7 @@ def _drawn(plot: Callable[[Axes], None], title: str, size: tuple[float, float]) 
     from matplotlib.figure import Figure
 
     style: Any = {
-        "svg.fonttype": "none", "svg.hashsalt": "specfuzz", "font.family": "sans-serif", "font.size": 10,
+        "svg.fonttype": "none", "svg.hashsalt": "specfuzz", "font.family": "sans-serif", "font.size": 11.5,
         "text.color": _INK, "axes.edgecolor": _INK, "axes.labelcolor": _INK, "xtick.color": _INK, "ytick.color": _INK,
         "text.parse_math": False,
     }  # fmt: skip
@@ -281,4 +281,4 @@ def _legend(figure: Figure, axes: Axes) -> None:
     handles, names = axes.get_legend_handles_labels()
     columns = 2 if all(len(name) <= _SHORT for name in names) else 1
     figure.set_figheight(figure.get_figheight() + _LEGEND_ROW * (1 + -(-len(names) // columns)))
-    figure.legend(handles, names, frameon=False, fontsize=9, loc="outside lower center", ncols=columns)
+    figure.legend(handles, names, frameon=False, fontsize=11, loc="outside lower center", ncols=columns)

@@ -132,9 +132,8 @@ def _gather(directory: Path, summary: Summary, found: Evidence) -> None:
         return
     early = list(islice(suspects.values(), EARLY))
     past = _first_pass(directory / HISTORY, [*chosen, *early], suspects)
-    chosen += [
-        each for each in early if _is_first(each, past) and each.exchange not in {one.exchange for one in chosen}
-    ]
+    leading = [each for each in early if _is_first(each, past)][:1]
+    chosen = leading + [each for each in chosen if each not in leading]
     victims = {key: past.known[key] for each in chosen if (key := each.exchange or "") in past.known}
     bars = _second_pass(directory / HISTORY, list(victims.values()))
     for each in chosen:

@@ -6,19 +6,23 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from fuzzer.report.text import clean
+from fuzzer.report.page.glossary import Glossary
+from fuzzer.report.text import clean, plain
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-LONGEST: Final = 60_000  # characters of a line
 FOLDED: Final = 16  # lines of a table that still lies open
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that can be sorted, filtered and saved as CSV; ``states`` colours a row."""
+    """A table that can be sorted, filtered and saved as CSV; ``states`` colours a row's second field, its verdict.
+
+    ``names`` and ``values`` are the columns and lines of the CSV, line for line those of the table; without them it
+    holds what the table shows.
+    """
 
     name: str
     title: str
@@ -26,6 +30,8 @@ class Table:
     lines: tuple[tuple[str, ...], ...]
     states: tuple[str, ...] = ()
     note: str = ""
+    names: tuple[str, ...] = ()
+    values: tuple[tuple[str, ...], ...] = ()
 
     @property
     def folded(self) -> bool:
@@ -46,12 +52,8 @@ def environment() -> Environment:
         finalize=put,
     )  # fmt: skip
     surroundings.filters["clean"] = clean
+    surroundings.filters["words"] = Glossary()
     return surroundings
-
-
-def plain(text: str) -> str:
-    """A text that keeps its lines and tabs; whatever else moves, hides or turns text round is spelled out."""
-    return "\n".join("\t".join(clean(part, LONGEST) for part in line.split("\t")) for line in text.split("\n"))
 
 
 def furniture() -> dict[str, str]:

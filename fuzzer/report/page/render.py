@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from fuzzer.report.divergence import divergences
-from fuzzer.report.page import charts
+from fuzzer.report.page import charts, values
 from fuzzer.report.page.answers import answers
 from fuzzer.report.page.evidence import evidence
+from fuzzer.report.page.glossary import GLOSSARY
 from fuzzer.report.page.layout import environment, furniture
+from fuzzer.report.page.opening import leaks, opening
 from fuzzer.report.page.replay import Replays
 from fuzzer.report.page.shown import shown_group
 from fuzzer.report.page.tables import decisions, heat, tables
@@ -22,14 +24,15 @@ from fuzzer.report.sentences import (
     exclusions,
     guards,
     ranked,
+    reasons_once,
     run_line,
     tone,
     undecided,
     verdict_line,
 )
 from fuzzer.report.text import clean
-from fuzzer.report.words import listed, percent, place_of, plural
-from fuzzer.summary import Summary
+from fuzzer.report.words import percent, plural
+from fuzzer.summary import FindingGroup, Summary
 
 
 def html(summary: Summary, directory: Path | None = None, sources: Sequence[Path] = ()) -> str:
@@ -60,7 +63,12 @@ def _facts(summary: Summary) -> dict[str, Any]:
         "summary": summary,
         "tone": tone(summary),
         "verdict": verdict_line(summary),
-        "reasons": _reasons(summary),
+        "reasons": reasons_once(summary),
+        "opening": opening(summary),
+        "leaks": leaks(summary),
+        "preflight_failed": any(_early(group) for group in summary.findings),
+        "glossary": GLOSSARY,
+        "heat_names": values.results(summary)[0],
         "ruled_out": exclusions(summary),
         "heat": heat(summary),
         "charts": charts.everything(summary),
@@ -78,13 +86,5 @@ def _facts(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _reasons(summary: Summary) -> list[str]:
-    """The reasons in words; one that holds of several cells is told once, with all of them."""
-    places: dict[str, list[str]] = {}
-    for reason in summary.reasons:
-        held = places.setdefault(reason.message, [])
-        held += [place_of(reason.cell, summary)] if reason.cell else []
-    return [
-        f"{clean(message, 1000)} (at {listed(found)})" if found else clean(message, 1000)
-        for message, found in places.items()
-    ]
+def _early(group: FindingGroup) -> bool:
+    return any(key.rpartition("/")[2] == "preflight" for key in group.cells)

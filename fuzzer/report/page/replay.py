@@ -1,10 +1,10 @@
-"""The command that shows a finding again: its bundle's replay, or the gate of the one cell where it was seen."""
+"""The command that shows a finding again: its bundle's replay, or the gate as the run had it at the finding's level."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -16,6 +16,10 @@ from fuzzer.plan import Endpoint, Plan
 from fuzzer.report.text import clean
 
 BUNDLES: Final = "bundles"
+AGAIN: Final = (
+    "runs the gate again with this run's seed and schedules; a rare failure may not recur. The addresses are those of "
+    "this run: replace them by yours"
+)
 _LARGEST: Final = 32 * 2**20  # bytes of a bundle that is looked into
 
 
@@ -40,8 +44,12 @@ class Replays:
             )
         for plan in self._plans:
             if (command := rerun(plan, finding)) is not None:
-                return command, "asks the same prompts of the same cell again: same seed, concurrency and schedule"
+                return command, AGAIN
         return "", ""
+
+    def measure(self, level: int) -> str:
+        """The command that gates another concurrency as the first of the runs was gated; "" without a plan."""
+        return gate(self._plans[0], self._plans[0].candidates, (1, level)) if self._plans else ""
 
 
 def _bundles(folder: Path) -> Iterator[tuple[str, str]]:
@@ -55,34 +63,38 @@ def _bundles(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def rerun(plan: Plan, finding: Finding) -> str | None:
-    """The command line that gates the finding's cell alone; None if the cell is none of the plan's."""
-    found = _cell(plan, finding)
-    if found is None:
-        return None
-    candidate, level, schedule = found
-    words = ["specfuzz", "gate", *_end("candidate", candidate)]
-    reference = plan.reference_of(candidate.name)
-    words += _end("reference", reference) if reference is not None else []
-    for role, end in (("", candidate), ("reference:", reference)):
-        if end is not None and end.lm_head is not None:
-            words += ["--lm-head", f"{role}{end.name}={end.lm_head}"]
-    words += ["--concurrency", "1" if level == 1 else f"1,{level}", "--schedule", schedule, "--seed", str(plan.seed)]
-    return shlex.join([*words, *_choices(plan)])
+    """The command line that gates the finding's level again, under all schedules of the run.
 
-
-def _cell(plan: Plan, finding: Finding) -> tuple[Endpoint, int, str] | None:
-    """Candidate, level and schedule.
-
-    A finding of calibration belongs to the first cell of its level, one of preflight to its candidate's first gated.
+    What preflight or warm-up showed comes before any level: all of the run's are asked. None if the plan has no such
+    cell.
     """
     level, owner = finding.cell.rpartition("/")[0], finding.cell.partition("/")[0]
-    alike = [cell for cell in plan.cells() if cell.key == finding.cell]
-    alike = alike or [cell for cell in plan.cells() if cell.key.rpartition("/")[0] == level]
-    shared = owner in {reference.name for reference in plan.references}
-    alike = alike or [cell for cell in plan.gated if shared or cell.candidate == owner]
-    if not alike:
-        return None
-    return plan.endpoint("candidate", alike[0].candidate), alike[0].concurrency, alike[0].schedule
+    for cell in plan.cells():
+        if cell.key.rpartition("/")[0] == level:
+            levels = (1,) if cell.concurrency == 1 else (1, cell.concurrency)
+            return gate(plan, (plan.endpoint("candidate", cell.candidate),), levels)
+    if owner in {reference.name for reference in plan.references}:
+        return gate(plan, plan.candidates, plan.concurrency)
+    candidates = tuple(end for end in plan.candidates if end.name == owner)
+    return gate(plan, candidates, plan.concurrency) if candidates and level == owner else None
+
+
+def gate(plan: Plan, candidates: Sequence[Endpoint], levels: Sequence[int]) -> str:
+    """The command line that gates these candidates at these levels, and is else the plan's own."""
+    words = ["specfuzz", "gate"]
+    references: dict[str, Endpoint] = {}
+    for candidate in candidates:
+        words += _end("candidate", candidate)
+        if (reference := plan.reference_of(candidate.name)) is not None:
+            references[reference.name] = reference
+    for reference in references.values():
+        words += _end("reference", reference)
+    heads = [("", end) for end in candidates] + [("reference:", end) for end in references.values()]
+    for role, end in heads:
+        if end.lm_head is not None:
+            words += ["--lm-head", f"{role}{end.name}={end.lm_head}"]
+    words += ["--concurrency", ",".join(map(str, levels)), "--schedule", ",".join(plan.schedules)]
+    return shlex.join([*words, "--seed", str(plan.seed), *_choices(plan)])
 
 
 def _end(role: str, end: Endpoint) -> list[str]:

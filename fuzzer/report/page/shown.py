@@ -20,6 +20,8 @@ from fuzzer.report.words import listed
 from fuzzer.summary import FindingGroup, Summary
 
 _DIFF: Final = 2_000  # characters that are compared; what comes after stands unmarked
+_SPANS: Final = 64  # of them that are looked for
+_LEAST: Final = 8  # characters of a donor's answer that no reply holds by chance
 _CONTROLS: Final[dict[Control, str]] = {
     "alone": "this end asked alone",
     "other-order": "this end among other neighbours",
@@ -96,15 +98,15 @@ def shown_group(group: FindingGroup, summary: Summary, evidence: Evidence, repla
 def shown(case: Case, first: First | None = None) -> Shown:
     """Everything about one finding that is drawn or marked."""
     donor = case.finding.donor
-    span = donor.span if donor else ""
+    spans = _spans(case)
     said, other = _compared(case.said, case.other)
     return Shown(
         case=case,
-        said=tuple(_spanned(said, span)),
+        said=tuple(_spanned(said, spans)),
         other=other,
         same=bool(case.said and case.other) and not any(piece.mark for piece in said + other),
-        prompt=_messages(case.prompt, ""),
-        donor=_messages(case.donor, span),
+        prompt=_messages(case.prompt, ()),
+        donor=_messages(case.donor, spans),
         timeline=draw(case.bars, case.finding.exchange or "", donor.exchange if donor else None),
         strip=tuple(_strip(case)),
         triage=tuple(_triage(case.finding)),
@@ -112,7 +114,19 @@ def shown(case: Case, first: First | None = None) -> Shown:
     )
 
 
-def _messages(prompt: Prompt | None, span: str) -> tuple[Said, ...]:
+def _spans(case: Case) -> tuple[str, ...]:
+    """All of the donor's that the reply holds: what the oracle names, every other match, the donor's whole answer."""
+    donor = case.finding.donor
+    if donor is None:
+        return ()
+    told = case.finding.evidence.get("spans")
+    pairs = [pair for pair in told if isinstance(pair, list) and len(pair) == 2] if isinstance(told, list) else []
+    named = [pair[1] for pair in pairs if isinstance(pair[1], str)]
+    whole = [case.donor.answer] if case.donor is not None and len(case.donor.answer or "") >= _LEAST else []
+    return tuple(dict.fromkeys(text for text in (donor.span, *named, *whole) if text))
+
+
+def _messages(prompt: Prompt | None, spans: tuple[str, ...]) -> tuple[Said, ...]:
     if prompt is None:
         return ()
     found: list[tuple[str, str]] = [
@@ -120,7 +134,7 @@ def _messages(prompt: Prompt | None, span: str) -> tuple[Said, ...]:
         for message in prompt.messages
     ]
     found += [("right answer", prompt.answer)] if prompt.answer else []
-    return tuple(Said(role, tuple(_spanned((Piece(clip(text), ""),), span))) for role, text in found)
+    return tuple(Said(role, tuple(_spanned((Piece(clip(text), ""),), spans))) for role, text in found)
 
 
 def _compared(said: Side | None, other: Side | None) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
@@ -147,21 +161,30 @@ def _whole(side: Side | None) -> str:
     return side.text or side.calls
 
 
-def _spanned(pieces: Sequence[Piece], span: str) -> Iterator[Piece]:
-    """The pieces with what bled marked, wherever it stands whole in one text."""
+def _spanned(pieces: Sequence[Piece], spans: Sequence[str]) -> Iterator[Piece]:
+    """The pieces with what bled marked, wherever it stands whole in one text; what touches or overlaps is one mark."""
     text = "".join(piece.text for piece in pieces)
-    at = text.find(span) if span else -1
-    if at < 0:
-        yield from pieces
-        return
+    held = _held(text, spans)
     place = 0
     for piece in pieces:
         start, stop = place, place + len(piece.text)
-        cuts = sorted({start, stop, *(cut for cut in (at, at + len(span)) if start < cut < stop)})
+        cuts = sorted({start, stop, *(cut for pair in held for cut in pair if start < cut < stop)})
         for a, b in itertools.pairwise(cuts):
-            inside = at <= a and b <= at + len(span)
+            inside = any(low <= a and b <= high for low, high in held)
             yield Piece(text[a:b], "span" if inside else piece.mark)
         place = stop
+
+
+def _held(text: str, spans: Sequence[str]) -> list[tuple[int, int]]:
+    """Where the spans stand in the text, overlaps joined, first to last."""
+    found = sorted((at, at + len(span)) for span in spans[:_SPANS] if (at := text.find(span)) >= 0)
+    joined: list[tuple[int, int]] = []
+    for low, high in found:
+        if joined and low <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
+        else:
+            joined.append((low, high))
+    return joined
 
 
 def _words(text: str) -> list[str]:

@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from fuzzer.report.page.evidence import Bar
 from fuzzer.report.words import plural
 
-_WIDTH = 960
 _ROW = 18
-_LEFT = 150
 _TOP = 26
-_LEAST = 3  # pixels; a bar that ended at once can still be seen
+_LEAST = 0.6  # per cent of the width; a bar that ended at once can still be seen
+_TICKS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A bar as drawn: pixels from the left and top; ``role`` is victim, donor, neighbour or filler."""
+    """A bar as drawn: per cent of the width, so that it fits every screen, and pixels from the top.
+
+    ``role`` is victim, donor, neighbour or filler.
+    """
 
     label: str
     role: str
@@ -31,11 +33,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A timeline ready for the page; ``ticks`` are (pixels, label) along the time axis."""
+    """A timeline ready for the page; ``ticks`` are (per cent, label) along the time axis."""
 
-    width: int
     height: int
-    left: int
     rows: tuple[Row, ...]
     ticks: tuple[tuple[float, str], ...]
     words: str
@@ -49,14 +49,13 @@ def draw(bars: Sequence[Bar], victim: str, donor: str | None) -> Drawing | None:
         return None
     start = min(bar.sent_ns for bar in bars)
     end = max(max(bar.end_ns or bar.sent_ns for bar in bars), start + 1_000)
-    scale = (_WIDTH - _LEFT - 10) / (end - start)
 
     def at(moment: int) -> float:
-        return round(_LEFT + (moment - start) * scale, 1)
+        return round(100 * (moment - start) / (end - start), 2)
 
     rows = tuple(_row(bar, index, at, victim, donor, start, end) for index, bar in enumerate(bars))
-    step = (end - start) / 5
-    ticks = tuple((at(int(start + step * n)), f"{step * n / 1e6:.4g} ms") for n in range(5))
+    step = (end - start) / _TICKS
+    ticks = tuple((at(int(start + step * n)), f"{step * n / 1e6:.3g} ms") for n in range(_TICKS))
     roles = [row.role for row in rows]
     words = (
         f"{plural(len(rows), 'exchange')} over {(end - start) / 1e6:.4g} ms: the victim, "
@@ -64,7 +63,7 @@ def draw(bars: Sequence[Bar], victim: str, donor: str | None) -> Drawing | None:
     )
     shown = tuple(role for role in ("victim", "donor", "neighbour", "filler") if role in roles)
     height = _TOP + _ROW * len(rows) + 6
-    return Drawing(_WIDTH, height, _LEFT, rows, ticks, words, shown, any(row.cut for row in rows))
+    return Drawing(height, rows, ticks, words, shown, any(row.cut for row in rows))
 
 
 def _row(bar: Bar, index: int, at: Callable[[int], float], victim: str, donor: str | None, start: int, end: int) -> Row:
@@ -78,7 +77,7 @@ def _row(bar: Bar, index: int, at: Callable[[int], float], victim: str, donor: s
         hint=f"{role}: {bar.key} ({bar.outcome}), {took}",
         x=at(bar.sent_ns),
         y=_TOP + _ROW * index,
-        width=max(at(stop) - at(bar.sent_ns), _LEAST),
+        width=round(max(at(stop) - at(bar.sent_ns), _LEAST), 2),
         first=at(bar.first_ns) if bar.first_ns else None,
         cut=bar.outcome not in ("ok",),
     )
