@@ -76,6 +76,7 @@ _SGLANG_HTTP = "python/sglang/srt/entrypoints/http_server.py"
 _SGLANG_SCHEDULER = "python/sglang/srt/managers/scheduler.py"
 _SGLANG_METRICS = "python/sglang/srt/metrics/collector.py"
 _MLX = "mlx_lm/server.py"
+_MLX_MEASURED = "mlx-lm 0.32.2 on the CPU, tests/wire/test_opt_in.py"
 _TRT = "tensorrt_llm/serve/openai_protocol.py"
 _TRT_SERVER = "tensorrt_llm/serve/openai_server.py"
 _TRT_METRICS = "tensorrt_llm/metrics/collector.py"
@@ -114,7 +115,7 @@ _TABLE: dict[Engine, _Row] = {
         ),
         "cancellation": _measured("closing the connection frees it within 0.5 s", _VLLM_MEASURED),
         "thinking switch": _constructed("chat_template_kwargs", _VLLM_CHAT),
-        "cache control": _constructed("cache_salt", _VLLM_CHAT),
+        "cache control": _measured("cache_salt, hashed: some characters are refused", "reports/vllm"),
         "rendered prompt": _constructed("/tokenize with messages", "vllm/entrypoints/serve/tokenize/protocol.py"),
         "request id": _measured("X-Request-Id comes back in the body's id", _VLLM_MEASURED),
         "version": _measured("/version, and system_fingerprint of every reply", _VLLM_MEASURED),
@@ -156,11 +157,9 @@ _TABLE: dict[Engine, _Row] = {
         "memory": _constructed("gpuMemUsage of the iterations in /metrics", "tensorrt_llm/llmapi/llm.py"),
     },
     "mlx": {
-        "detection": _constructed("Python's HTTP server, models without owned_by, /health", _MLX),
-        "token ids": _constructed("with log-probabilities", _MLX),
-        "log-probabilities": _constructed(
-            "entries are those of the most likely token, which need not be the emitted one", _MLX
-        ),
+        "detection": _measured("Python's HTTP server, models without owned_by, /health", _MLX_MEASURED),
+        "token ids": _measured("with log-probabilities", _MLX_MEASURED),
+        "log-probabilities": _measured("of whole replies; a stream has none", _MLX_MEASURED),
         "scoring": _absent("no log-probabilities of a prompt", _MLX),
         "metrics": _absent("none", _MLX),
         "speculation proof": _absent("not told; a draft model also turns batching off", _MLX),
@@ -170,7 +169,7 @@ _TABLE: dict[Engine, _Row] = {
         "cache control": _absent("none", _MLX),
         "rendered prompt": _absent("none", _MLX),
         "request id": _absent("replies have ids of their own", _MLX),
-        "version": _constructed("system_fingerprint of every reply", _MLX),
+        "version": _measured("system_fingerprint of every reply", _MLX_MEASURED),
         "KV budget": _absent("not told", _MLX),
         "memory": _absent("not told", _MLX),
     },
