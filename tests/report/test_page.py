@@ -129,7 +129,7 @@ def test_all_that_is_the_donor_s_is_marked_not_only_the_span(tmp_path: Path) -> 
     (group,) = summary.findings
     text = page(summary.model_copy(update={"findings": (group.model_copy(update={"example": told}),)}), tmp_path)
     said = text[text.index("candidate said") : text.index("the reference said")]
-    assert "".join(re.findall('<mark class="span">([^<]*)</mark>', said)) == "KITE-7the other answerOWL-22"
+    assert "".join(re.findall('<mark class="span">([^<]*)</mark>', said)) == "KITE-7the other answer, OWL-22"
 
 
 def test_the_first_failure_stands_first_in_its_finding_with_its_own_donor(tmp_path: Path) -> None:

@@ -103,18 +103,20 @@
       left += finding.hidden ? 0 : 1;
       if (finding.hidden || !wanted || matches(finding.querySelector("summary").textContent)) { return; }
       finding.open = true;
-      var hit = Array.prototype.filter.call(finding.querySelectorAll(".case"), function (one) {
+      var hits = Array.prototype.filter.call(finding.querySelectorAll(".case"), function (one) {
         return matches(one.textContent);
-      })[0];
+      });
+      var named = hits.filter(function (one) { return matches(one.querySelector("h3").textContent); })[0];
+      var hit = named || hits[0];
       if (hit) {
         if (hit.closest("details.more")) { hit.closest("details.more").open = true; }
         hit.classList.add("hit");
-        best = best || hit;
+        best = named && (!best || !best.named) ? { at: hit, named: true } : best || { at: hit, named: false };
       }
     });
     document.getElementById("found").textContent = wanted ? left + " of " + all.length + " findings" : "";
     document.getElementById("nothing-found").hidden = left > 0 || !all.length;
-    if (best) { best.scrollIntoView({ block: "start" }); }
+    if (best) { best.at.scrollIntoView({ block: "start" }); }
   });
   on("unfold", "click", function () {
     var unfold = this;

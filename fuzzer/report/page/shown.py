@@ -21,6 +21,7 @@ from fuzzer.summary import FindingGroup, Summary
 
 _DIFF: Final = 2_000  # characters that are compared; what comes after stands unmarked
 _SPANS: Final = 64  # of them that are looked for
+_BETWEEN: Final = 3  # characters of punctuation that two of them may have between them
 _LEAST: Final = 8  # characters of a donor's answer that no reply holds by chance
 _CONTROLS: Final[dict[Control, str]] = {
     "alone": "this end asked alone",
@@ -176,11 +177,12 @@ def _spanned(pieces: Sequence[Piece], spans: Sequence[str]) -> Iterator[Piece]:
 
 
 def _held(text: str, spans: Sequence[str]) -> list[tuple[int, int]]:
-    """Where the spans stand in the text, overlaps joined, first to last."""
+    """Where the spans stand in the text, first to last; those with no more than punctuation between them are joined."""
     found = sorted((at, at + len(span)) for span in spans[:_SPANS] if (at := text.find(span)) >= 0)
     joined: list[tuple[int, int]] = []
     for low, high in found:
-        if joined and low <= joined[-1][1]:
+        between = text[joined[-1][1] : low] if joined else "none before"
+        if len(between) <= _BETWEEN and not any(map(str.isalnum, between)):
             joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
         else:
             joined.append((low, high))
