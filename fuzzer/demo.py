@@ -21,6 +21,7 @@ from fuzzer.sim.process import SimServer
 NONE = "none"
 TIMEOUT = 2.0  # seconds; a simulated hang need not be waited for longer
 LLAMA_SLOTS = 8
+LLAMA_REQUESTS = 60
 LLAMA_FAMILIES = ("echo", "last-message-wins")  # what a model of 135 million parameters does with some margin
 
 
@@ -91,13 +92,14 @@ async def boot_llama(
     if fault != NONE:
         gateway = await stack.enter_async_context(GatewayServer(GatewayConfig(upstream=url, fault=fault, seed=seed)))
         url = gateway.url
+    count = requests or LLAMA_REQUESTS
     return Plan(
         candidates=(Endpoint(name="candidate", url=url),),
         references=(Endpoint(name="reference", url=reference.url),),
         schedules=("closed-loop",),
         families=LLAMA_FAMILIES,
         seed=seed,
-        policy=Policy(requests=requests or 60, max_wrong_rate=0.05),
+        policy=Policy(requests=count, control_requests=min(count, LLAMA_REQUESTS), max_wrong_rate=0.05),
     )
 
 

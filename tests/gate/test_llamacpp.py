@@ -21,7 +21,7 @@ pytestmark = pytest.mark.real_engine
 
 def test_a_swapped_last_message_fails_and_names_donor_and_channel(tmp_path: Path) -> None:
     result = specfuzz(
-        "demo", "--engine", "llamacpp", "--fault", "last-message-swap", "--requests", "24", folder=tmp_path
+        "demo", "--engine", "llamacpp", "--fault", "last-message-swap", "--requests", "16", folder=tmp_path
     )
     assert result.status == 1, result.out
     assert "REAL" in result.err
@@ -76,7 +76,7 @@ def _figures_agree_with_the_engines_own(directory: Path, cell: CellSummary) -> N
 @pytest.mark.anyio
 async def test_a_candidate_without_speculation_is_inconclusive(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
-        plan = await boot_llama(stack, llama_model(None), NONE, seed=0, speculation=False)
+        plan = await boot_llama(stack, llama_model(None), NONE, seed=0, requests=8, speculation=False)
         run = await gate(plan, out=tmp_path)
     assert run.summary.exit_status == 3
     assert [reason.code for reason in run.summary.reasons] == ["no-speculation"]
