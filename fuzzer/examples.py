@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from fuzzer.finding import Finding
+from fuzzer.finding import read_findings
 from fuzzer.history.records import Prompt
 from fuzzer.manifest import FINDINGS, FUZZ
 from fuzzer.plan import Plan
@@ -42,10 +42,6 @@ def keep_interesting(directory: Path, plan: Plan) -> None:
     if plan.fuzz and not plan.redact_content:
         from fuzzer.prompts import fuzz
 
-        fuzz.save(directory / fuzz.EXAMPLES, fuzz.interesting(_findings(directory), kept(directory, plan)))
-
-
-def _findings(directory: Path) -> Iterable[Finding]:
-    with (directory / FINDINGS).open(encoding="utf-8") as lines:
-        for line in lines:
-            yield Finding.model_validate_json(line)
+        fuzz.save(
+            directory / fuzz.EXAMPLES, fuzz.interesting(read_findings(directory / FINDINGS), kept(directory, plan))
+        )

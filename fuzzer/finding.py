@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from fuzzer.errors import HistoryError
 from fuzzer.history.records import Arm, Channel, Phase
 
 Kind = Literal[
@@ -20,6 +23,9 @@ Kind = Literal[
 ]
 Control = Literal["alone", "other-order", "reference", "reference-itself"]
 Certainty = Literal["certain", "likely", "possible"]
+CERTAINTIES: Final[tuple[Certainty, ...]] = get_args(Certainty)
+"""All of them, the surest first."""
+
 When = Literal["concurrent", "stale", "unconditioned", "ambiguous"]
 
 
@@ -67,3 +73,18 @@ class Finding(BaseModel):
 def dedupe_key(kind: Kind, sub_kind: str, endpoint: str, detail: str = "") -> str:
     """The key that findings of one cause share, for instance ``bleed/concurrent/user@candidate``."""
     return f"{kind}/{sub_kind}{'/' + detail if detail else ''}@{endpoint}"
+
+
+def read_findings(path: Path) -> Iterator[Finding]:
+    """The findings of a file, a line each; HistoryError where they cannot be read."""
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    yield Finding.model_validate_json(line)
+                except ValidationError as error:
+                    raise HistoryError(
+                        f"{path}, line {number}: not a finding; judge the run again: specfuzz judge DIR"
+                    ) from error
+    except OSError as error:
+        raise HistoryError(f"{path}: cannot read the findings: {error.strerror}") from error

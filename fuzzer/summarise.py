@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from fuzzer.decisions import VACUOUS, CellDecision, breaking, decide, sprt, wanted
+from fuzzer.finding import CERTAINTIES
 from fuzzer.judge import Judge
 from fuzzer.judge.calibration import Calibration, calibration_key
 from fuzzer.judge.groups import Group
@@ -280,9 +281,8 @@ def _groups(judge: Judge, waived: frozenset[str]) -> list[FindingGroup]:
         group.example.key for candidate in judge.plan.candidates for group in breaking(judge, candidate.name, waived)
     }
     shown = {fault for reference in judge.plan.references for fault in judge.groups.faults("reference", reference.name)}
-    order = {"certain": 0, "likely": 1, "possible": 2}
     rows = [_group(key, group, breaks, shown, waived) for key, group in judge.groups.by_key.items()]
-    return sorted(rows, key=lambda row: (not row.breaks_gate, order[row.certainty], -row.count, row.key))
+    return sorted(rows, key=lambda row: (not row.breaks_gate, CERTAINTIES.index(row.certainty), -row.count, row.key))
 
 
 def _group(

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from fuzzer.finding import Certainty, Finding
-
-_STRENGTH: dict[Certainty, int] = {"possible": 0, "likely": 1, "certain": 2}
+from fuzzer.finding import CERTAINTIES, Finding
 
 Fault = tuple[str, str]  # oracle kind and sub-kind
 
@@ -23,7 +21,7 @@ class Group:
 
     def add(self, finding: Finding) -> None:
         """One more."""
-        if _STRENGTH[finding.certainty] > _STRENGTH[self.example.certainty]:
+        if CERTAINTIES.index(finding.certainty) < CERTAINTIES.index(self.example.certainty):
             self.example = finding
         self.count += 1
         self.certain += finding.certainty == "certain"

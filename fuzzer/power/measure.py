@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from fuzzer.finding import Finding
+from fuzzer.finding import Finding, read_findings
 from fuzzer.history.journal import exchanges, read_history
 from fuzzer.history.records import Exchange
 from fuzzer.manifest import FINDINGS, HISTORY
@@ -135,7 +135,7 @@ def _row(job: Job, run: Run, planted: Mapping[str, str], *, seconds: float, cpu:
     summary = run.summary
     fault = FAULTS.get(job.fault)
     wanted = set(fault.kinds) if fault else set[str]()
-    findings = [finding for finding in _findings(run.directory) if finding.arm == "candidate"]
+    findings = [finding for finding in read_findings(run.directory / FINDINGS) if finding.arm == "candidate"]
     kinds = {name for finding in findings for name in names_of(finding)}
     kinds |= {REASON_KINDS[reason.code] for reason in summary.reasons if reason.code in REASON_KINDS}
     history = list(exchanges(read_history(run.directory / HISTORY)))
@@ -162,11 +162,6 @@ def _row(job: Job, run: Run, planted: Mapping[str, str], *, seconds: float, cpu:
 def names_of(finding: Finding) -> tuple[str, str]:
     """A finding's kind, and its kind with the sub-kind."""
     return finding.kind, f"{finding.kind}/{finding.sub_kind}"
-
-
-def _findings(directory: Path) -> list[Finding]:
-    lines = (directory / FINDINGS).read_text(encoding="utf-8").splitlines()
-    return [Finding.model_validate_json(line) for line in lines]
 
 
 def _first(right: Iterable[Finding], history: Iterable[Exchange]) -> int | None:

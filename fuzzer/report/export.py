@@ -13,10 +13,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import ValidationError
-
 from fuzzer.errors import HistoryError
-from fuzzer.finding import Finding
+from fuzzer.finding import Finding, read_findings
 from fuzzer.history.journal import exchanges, read_history
 from fuzzer.history.records import Exchange, Prompt
 from fuzzer.manifest import FINDINGS, HISTORY, read_manifest
@@ -159,17 +157,8 @@ def _prompts(history: Path, redacted: bool) -> Iterator[Row]:
 
 
 def _findings(path: Path, redacted: bool) -> Iterator[Row]:
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            try:
-                found = Finding.model_validate_json(line)
-            except ValidationError as error:
-                raise HistoryError(
-                    f"{path}, line {number}: not a finding; judge the run again: specfuzz judge"
-                ) from error
-            yield _finding(redacted_finding(found) if redacted else found)
+    for found in read_findings(path) if path.exists() else ():
+        yield _finding(redacted_finding(found) if redacted else found)
 
 
 def _finding(found: Finding) -> Row:

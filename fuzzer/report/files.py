@@ -12,7 +12,7 @@ from pydantic_core import PydanticSerializationError
 
 from fuzzer.errors import HistoryError
 from fuzzer.events import Event, RunFinished, RunStarted
-from fuzzer.finding import Finding
+from fuzzer.finding import read_findings
 from fuzzer.inert import inert_json
 from fuzzer.manifest import FINDINGS
 from fuzzer.report.junit import junit
@@ -87,8 +87,7 @@ def load_summary(path: Path) -> Summary:
 
 
 def _redact_findings(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    findings = (redacted_finding(Finding.model_validate_json(line)) for line in lines)
+    findings = map(redacted_finding, read_findings(path))
     write_whole(path, "".join(inert_json(finding.model_dump_json()) + "\n" for finding in findings))
 
 

@@ -23,7 +23,7 @@ from fuzzer.events import (
     StageDone,
     StageStarted,
 )
-from fuzzer.finding import Finding
+from fuzzer.finding import CERTAINTIES, Finding
 from fuzzer.oracles.health import acceptance
 from fuzzer.plan import Cell
 from fuzzer.summary import CellStatus, Summary
@@ -189,4 +189,4 @@ class Live:
 
 def _weight(finding: Finding) -> int:
     """A certain finding is not pushed off the screen by a possible one."""
-    return ("certain", "likely", "possible").index(finding.certainty)
+    return CERTAINTIES.index(finding.certainty)

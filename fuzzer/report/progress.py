@@ -13,6 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from fuzzer.finding import CERTAINTIES
 from fuzzer.plan import Cell
 from fuzzer.report.live import CellNow, Live
 from fuzzer.report.text import clean
@@ -112,9 +113,7 @@ def pace(figures: Live, narrow: bool = False) -> str:
 
 def findings(figures: Live) -> str:
     """How many findings so far, and the latest of the most certain."""
-    kinds = ", ".join(
-        f"{figures.found[name]} {name}" for name in ("certain", "likely", "possible") if figures.found[name]
-    )
+    kinds = ", ".join(f"{figures.found[name]} {name}" for name in CERTAINTIES if figures.found[name])
     latest = figures.latest
     if latest is None:
         return "no findings so far"

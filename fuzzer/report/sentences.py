@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from fuzzer.finding import Donor, Kind
+from fuzzer.finding import CERTAINTIES, Donor, Kind
 from fuzzer.report.text import clean
 from fuzzer.report.words import (
     STATUS,
@@ -209,10 +209,15 @@ def run_line(summary: Summary) -> str:
 
 def ranked(groups: Iterable[FindingGroup]) -> list[FindingGroup]:
     """Finding groups, those that break the gate first, then by certainty and count; waived ones last."""
-    certainty = {"certain": 0, "likely": 1, "possible": 2}
     return sorted(
         groups,
-        key=lambda group: (group.waived, not group.breaks_gate, certainty[group.certainty], -group.count, group.key),
+        key=lambda group: (
+            group.waived,
+            not group.breaks_gate,
+            CERTAINTIES.index(group.certainty),
+            -group.count,
+            group.key,
+        ),
     )
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzzer.errors import HistoryError
 from fuzzer.events import Event, RunFinished, RunStarted
-from fuzzer.finding import Certainty, Finding
+from fuzzer.finding import CERTAINTIES, Finding, read_findings
 from fuzzer.history.journal import read_history
 from fuzzer.history.records import Done, Exchange, Prompt, Sent, Stage
 from fuzzer.history.schedule import Scheduled
@@ -25,7 +24,6 @@ from fuzzer.summary import Summary
 BUNDLES = "bundles"
 MOST = 20  # bundles of one run
 FAILED = 1  # the exit status of a run that is bundled
-_RANK: dict[Certainty, int] = {"certain": 0, "likely": 1, "possible": 2}
 
 
 class BundleFiles:
@@ -113,7 +111,7 @@ def collect(directory: Path, manifest: Manifest, summary: Summary, *, launch_com
 
 def _order(summary: Summary) -> list[str]:
     groups = [group for group in summary.findings if group.arm == "candidate" and not group.waived]
-    groups.sort(key=lambda group: (_RANK[group.certainty], not group.breaks_gate, -group.count, group.key))
+    groups.sort(key=lambda group: (CERTAINTIES.index(group.certainty), not group.breaks_gate, -group.count, group.key))
     return [group.key for group in groups]
 
 
@@ -130,27 +128,12 @@ def _examples(path: Path, keys: Iterable[str]) -> tuple[dict[str, Finding], Coun
             seen.add((finding.key, finding.exchange))
             counts[finding.key, finding.cell] += 1
         rank = (
-            _RANK[finding.certainty],
+            CERTAINTIES.index(finding.certainty),
             ("measure", "calibration").index(finding.phase) if finding.phase in ("measure", "calibration") else 2,
         )
         if finding.key not in best or rank < best[finding.key][0]:
             best[finding.key] = (rank, finding)
     return {key: finding for key, (_, finding) in best.items()}, counts
-
-
-def read_findings(path: Path) -> Iterable[Finding]:
-    """The findings of a run; HistoryError where they cannot be read."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, text in enumerate(file, 1):
-                try:
-                    yield Finding.model_validate_json(text)
-                except ValueError:
-                    raise HistoryError(
-                        f"{path}, line {number}: no finding; judge the run again: specfuzz judge DIR"
-                    ) from None
-    except OSError as error:
-        raise HistoryError(f"{path}: cannot read the findings: {error.strerror}") from None
 
 
 @dataclass(slots=True)

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzzer.finding import Certainty
+from fuzzer.finding import CERTAINTIES, Certainty, read_findings
 from fuzzer.history.messages import Record
 from fuzzer.manifest import FINDINGS, Manifest, read_manifest
 from fuzzer.repro.bundle import BUNDLE, BundleError, read_bundle
-from fuzzer.repro.collect import BUNDLES, read_findings
-
-_RANK: tuple[Certainty, ...] = ("possible", "likely", "certain")
+from fuzzer.repro.collect import BUNDLES
 
 
 class Known(Record):
@@ -41,7 +39,7 @@ class Known(Record):
 
 @dataclass(slots=True)
 class _Group:
-    certainty: int = 0
+    certainty: int = len(CERTAINTIES) - 1  # its place among them
     count: int = 0
     seen: dict[str, str] = field(default_factory=dict)  # run id -> when it began
 
@@ -57,15 +55,17 @@ def known(directories: Sequence[Path]) -> list[Known]:
             if finding.arm != "candidate":
                 continue
             place = (finding.key, schedules.get(finding.cell, finding.cell.rpartition("/")[2]))
-            _add(groups.setdefault(place, _Group()), manifest, _RANK.index(finding.certainty))
+            _add(groups.setdefault(place, _Group()), manifest, CERTAINTIES.index(finding.certainty))
         for key, size, path in _bundles(directory):
             bundles[key] = min(bundles.get(key, (size, path)), (size, path))
     rows = [_row(place, group, bundles, len(directories)) for place, group in groups.items()]
-    return sorted(rows, key=lambda row: (-_RANK.index(row.certainty), -row.runs, -row.count, row.key, row.schedule))
+    return sorted(
+        rows, key=lambda row: (CERTAINTIES.index(row.certainty), -row.runs, -row.count, row.key, row.schedule)
+    )
 
 
 def _add(group: _Group, manifest: Manifest, certainty: int) -> None:
-    group.certainty = max(group.certainty, certainty)
+    group.certainty = min(group.certainty, certainty)
     group.count += 1
     group.seen[manifest.run_id] = manifest.started
 
@@ -85,7 +85,7 @@ def _row(place: tuple[str, str], group: _Group, bundles: dict[str, tuple[int, st
     return Known(
         key=place[0],
         schedule=place[1],
-        certainty=_RANK[group.certainty],
+        certainty=CERTAINTIES[group.certainty],
         first_seen=moments[0],
         last_seen=moments[-1],
         runs=len(group.seen),

@@ -17,7 +17,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from fuzzer.finding import Finding
+from fuzzer.finding import CERTAINTIES, Finding
 from fuzzer.history.journal import exchanges, read_history
 from fuzzer.history.records import AnyRecord, Exchange, Opened, Prompt, TokenLogprob
 from fuzzer.history.scores import Scored, Scores
@@ -179,7 +179,7 @@ def _findings(path: Path) -> Iterator[Finding]:
 def _telling(finding: Finding) -> tuple[int, int]:
     return (
         _PHASES.index(finding.phase) if finding.phase in _PHASES else len(_PHASES),
-        ("certain", "likely", "possible").index(finding.certainty),
+        CERTAINTIES.index(finding.certainty),
     )
 
 
