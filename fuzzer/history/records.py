@@ -210,6 +210,11 @@ class Received(Record):
     first_ns: int | None = None
     end_ns: int
 
+    @property
+    def rate_limited(self) -> bool:
+        """Whether the server refused by number (HTTP 429)."""
+        return self.http_status == 429
+
 
 class Done(Record):
     """The end of an exchange: what came back, and how many were in flight over its life (itself counted)."""

@@ -19,8 +19,6 @@ ASKED_OTHERWISE = "asked-otherwise"  # why an answer is not judged whose like th
 LIMITED = "rate-limited"  # why an answer is not judged that the server would not give by number (HTTP 429)
 NO_KEY = "no-answer-key"  # why an answer to an uncheckable prompt is not judged
 
-TOO_MANY = 429
-
 State = Literal["right", "verbose", "wrong", "unjudged", "error", "lost"]
 
 
@@ -64,7 +62,7 @@ def grade_exchange(exchange: Exchange, grade: Callable[[Exchange], Grade | None]
     """The exchange seen alone; ``grade`` is the family's check, None where there is no usable reply."""
     if exchange.done is None:
         return Graded("lost")
-    if exchange.done.received.http_status == TOO_MANY:
+    if exchange.done.received.rate_limited:
         return Graded("limited", LIMITED)
     if not exchange.ok:
         return Graded("error", exchange.done.received.outcome)

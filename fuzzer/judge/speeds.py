@@ -117,9 +117,11 @@ class Race:
         )
 
 
-def race(measured: Mapping[Arm, Sequence[Exchange]], into: Race) -> None:
-    """Pair one block's exchanges by their place in the schedule."""
+def race(measured: Mapping[Arm, Sequence[Exchange]], into: Race) -> list[tuple[Exchange, Exchange | None]]:
+    """Pair one block's exchanges by their place in the schedule; the candidate's, each with the reference's there."""
     references = {exchange.sent.index: exchange for exchange in measured.get("reference", ())}
-    for exchange in measured.get("candidate", ()):
-        if (pair := references.get(exchange.sent.index)) is not None:
+    pairs = [(exchange, references.get(exchange.sent.index)) for exchange in measured.get("candidate", ())]
+    for exchange, pair in pairs:
+        if pair is not None:
             into.add(exchange, pair)
+    return pairs

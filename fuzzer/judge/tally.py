@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import Literal
 
 from fuzzer.history.records import Arm, Counters, Exchange, Stage
-from fuzzer.judge.grading import LIMITED, TOO_MANY, Outcome, grade_exchange, outcomes
+from fuzzer.judge.grading import LIMITED, Outcome, grade_exchange, outcomes
 from fuzzer.judge.speeds import Race, Times, race
 from fuzzer.oracles.context import Context
 from fuzzer.oracles.divergence import first_divergence, matched
@@ -305,12 +305,9 @@ class CellTally:
     ) -> None:
         """Count a block. ``control`` holds the level-1 outcomes that stand in where there is no reference."""
         self.blocks += 1
-        race(measured, self.race)
         units: dict[int | str, _Unit] = {}
-        references = {exchange.sent.index: exchange for exchange in measured.get("reference", ())}
         copies: Counter[str] = Counter()
-        for exchange in measured.get("candidate", ()):
-            pair = references.get(exchange.sent.index)
+        for exchange, pair in race(measured, self.race):
             identity = (exchange.sent.prompt, copies[exchange.sent.prompt])
             copies[exchange.sent.prompt] += 1
             self._add_pair(exchange, pair, identity, context, control, units)
@@ -363,7 +360,7 @@ class CellTally:
         for exchange in batch:
             arm = self.arm(exchange.sent.arm)
             arm.times.count(exchange)
-            if exchange.received is not None and exchange.received.http_status == TOO_MANY:
+            if exchange.received is not None and exchange.received.rate_limited:
                 arm.limited += 1
 
     def _unit(self, exchange: Exchange) -> int | str:

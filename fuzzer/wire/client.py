@@ -27,6 +27,7 @@ from fuzzer.wire.session import Body, answered, fetch, key_of, open_http
 from fuzzer.wire.sse import DONE, Event, Splitter
 from fuzzer.wire.text import label
 
+_OVERLOADED = (429, 503)  # HTTP statuses
 _CONNECT_SECONDS = 10.0
 _CONNECT_SHARE = 0.9
 _COUNTERS_SECONDS = 2.0
@@ -140,9 +141,10 @@ class Client:
             where = response.headers.get("location", "")
             raise BadReplyError("refused", f"HTTP {status} to {quoted(where)}; redirects are not followed")
         later = response.headers.get("retry-after")  # no request is sent again, but the next stage waits
-        if later and status in (429, 503):
+        when = ""
+        if later and status in _OVERLOADED:
             self.patience.ask(later)
-        when = f" (Retry-After: {quoted(later)})" if later and status in (429, 503) else ""
+            when = f" (Retry-After: {quoted(later)})"
         raise BadReplyError(_outcome_of(status), f"HTTP {status}{when}: {quoted(self._said(reply.head))}")
 
     def _said(self, body: bytes) -> str:
@@ -289,6 +291,6 @@ def _kind(reply: Reply, response: httpx.Response, params: Params) -> str:
 def _outcome_of(status: int) -> Outcome:
     if status in (401, 403):
         return "unauthorised"
-    if status in (429, 503):
+    if status in _OVERLOADED:
         return "overloaded"
     return "refused" if status < 500 else "server-error"

@@ -50,7 +50,7 @@ def limited(end: str, replies: Sequence[Received], width: int) -> Iterator[Check
 
     What a limit refuses on one side only would look like that server's failure.
     """
-    refused = [reply for reply in replies if reply.http_status == 429]
+    refused = [reply for reply in replies if reply.rate_limited]
     if refused:
         yield Check(
             code="rate-limited",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -42,6 +43,16 @@ class Traffic:
     seconds: dict[int, float]
     most: int
     requests: list[Seen]
+
+
+async def request(reader: asyncio.StreamReader) -> bytes:
+    """A request as far as it tells what it is: a GET, or one with messages; empty if the client has gone."""
+    received = b""
+    while b'"messages"' not in received and not received.startswith(b"GET"):
+        received += (piece := await reader.read(65536))
+        if not piece:
+            break
+    return received
 
 
 def prompt(prompt_id: str, earlier: int = 0) -> Prompt:

@@ -18,7 +18,7 @@ from fuzzer.shapes import ScheduleName
 from fuzzer.traffic.memo import Memo
 from fuzzer.wire.client import Client
 from fuzzer.wire.dialects import dialect_for
-from tests.traffic.bench import Bench, block
+from tests.traffic.bench import Bench, block, request
 from tests.wire.servers import delta, http, sse, usage
 
 pytestmark = pytest.mark.anyio
@@ -36,11 +36,7 @@ class Patient:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, one request."""
-        received = b""
-        while b'"messages"' not in received and not received.startswith(b"GET"):
-            received += (piece := await reader.read(65536))
-            if not piece:
-                break
+        received = await request(reader)
         if received.startswith(b"GET") or not received:
             writer.write(http(status=404))
             writer.close()

@@ -18,7 +18,7 @@ from fuzzer.sim.process import SimServer
 from fuzzer.traffic.memo import Memo
 from fuzzer.wire.client import Client
 from fuzzer.wire.dialects import dialect_for
-from tests.traffic.bench import Bench, block
+from tests.traffic.bench import Bench, block, request
 from tests.wire.servers import data, delta, http, sse, usage
 
 pytestmark = pytest.mark.anyio
@@ -40,11 +40,7 @@ class Nasty:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, one request."""
-        received = b""
-        while b'"messages"' not in received and not received.startswith(b"GET"):
-            received += (piece := await reader.read(65536))
-            if not piece:
-                break
+        received = await request(reader)
         if received.startswith(b"GET"):
             writer.write(http(status=404))
         elif received:
