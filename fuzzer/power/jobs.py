@@ -16,6 +16,7 @@ from fuzzer.sim.faults import FAULTS, Fault
 CLEAN = "none"
 PLAIN: ScheduleName = "closed-loop"
 DEFAULT_GATE = "default-gate"
+PLAIN_SEEDS = 20  # a fault that a closed loop finds one time in seven shows in so many runs, 95 times in 100
 
 Purpose = Literal["find", "plain", "clean"]
 
@@ -95,13 +96,16 @@ def named_schedules(names: str | None) -> list[str]:
 
 
 def fault_jobs(faults: Sequence[str], seeds: Iterable[int], schedules: Sequence[str] = ()) -> Iterator[Job]:
-    """Each fault under its own schedule and, if it needs one, under a closed loop; or under the schedules given."""
-    for seed in seeds:
+    """Each fault under its own schedule and, if it needs one, under a closed loop; or under the schedules given.
+
+    The closed loop gets the first ``PLAIN_SEEDS`` of the seeds.
+    """
+    for place, seed in enumerate(seeds):
         for name in faults:
             fault = FAULTS[name]
             for schedule in schedules or (fault.schedule or PLAIN,):
                 yield _job("find", name, fault, schedule, seed)
-            if fault.schedule and not schedules:
+            if fault.schedule and not schedules and place < PLAIN_SEEDS:
                 yield _job("plain", name, fault, PLAIN, seed)
 
 

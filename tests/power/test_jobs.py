@@ -25,6 +25,12 @@ def test_a_fault_that_needs_a_schedule_is_also_looked_for_without_it() -> None:
     assert {job.rate for job in jobs} == {FAULTS["stale-slot"].default_rate, FAULTS["collapse"].default_rate}
 
 
+def test_a_closed_loop_is_given_fewer_seeds_than_the_schedule_that_finds_the_fault() -> None:
+    jobs = list(fault_jobs(["stale-slot"], range(5, 64)))
+    assert [job.seed for job in jobs if job.purpose == "find"] == list(range(5, 64))
+    assert [job.seed for job in jobs if job.purpose == "plain"] == list(range(5, 25))
+
+
 def test_a_fault_keeps_its_concurrency_under_schedules_that_are_given() -> None:
     jobs = list(fault_jobs(["graph-padding"], [7], ["rounds", "replicas"]))
     assert [(job.schedule, job.concurrency) for job in jobs] == [("rounds", 5), ("replicas", 5)]
