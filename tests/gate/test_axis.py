@@ -13,7 +13,8 @@ HEADS = ("nvfp4", "bf16")
 
 @pytest.mark.anyio
 async def test_drift_fails_the_coarser_head_more_often_on_the_same_prompts(tmp_path: Path) -> None:
-    summary = await measure(HEADS, (1, 8), 32, 3, tmp_path)
+    # on a busy machine the batch is not always full and the drift halves: 6 of 32 have been seen, too few to tell
+    summary = await measure(HEADS, (1, 8), 96, 3, tmp_path)
     assert list(shortfalls(summary, HEADS)) == []
     (pair,) = (pair for pair in summary.comparisons if pair.concurrency == 8)
     assert separated(pair)
