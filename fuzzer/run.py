@@ -27,6 +27,7 @@ from fuzzer.estimate import describe, estimate, trim
 from fuzzer.events import CellDecided, Event, FindingSeen, Listener, PreflightDone, RunFinished, RunStarted
 from fuzzer.finding import Finding
 from fuzzer.history.journal import Journal, read_history
+from fuzzer.history.packed import recorded
 from fuzzer.history.records import AnyRecord, Arm, Opened, Resumed
 from fuzzer.inert import inert_json
 from fuzzer.judge import Judge
@@ -108,7 +109,7 @@ def rejudge(directory: Path) -> Summary:
     """Judge a recorded run again with today's oracles; rewrites ``findings.jsonl``, sends nothing."""
     manifest = read_manifest(directory)
     path = directory / HISTORY
-    if not path.exists():
+    if not recorded(path):
         raise HistoryError(f"{path}: the history is missing, so there is nothing to judge")
     with _findings(directory) as sink:
         judge = Judge(manifest.plan, sink).feed_all(read_history(path))

@@ -7,10 +7,7 @@ that it had written; only the last line of a file can be torn. Reading streams: 
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Self
@@ -19,59 +16,31 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from fuzzer.errors import HistoryError
+from fuzzer.history.appending import Appending, parsed
+from fuzzer.history.packed import lines_of
 from fuzzer.history.records import HISTORY_VERSION, AnyRecord, Done, Exchange, Opened, Resumed, Sent
 
-if sys.platform != "win32":
-    import fcntl
-
 _RECORDS: TypeAdapter[AnyRecord] = TypeAdapter(Annotated[AnyRecord, Field(discriminator="type")])
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
-_TAIL_STEP = 1 << 16
 
 
 class Journal:
-    """Appends records to a history file, which is created if need be; a context manager.
-
-    Opening mends a torn tail: half a line (whose record was never finished) is cut off, a whole line that lost only its
-    newline gets it. A second writer of the same file is refused.
-    """
+    """Appends records to a history file, which is created if need be; a context manager (see ``Appending``)."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        try:
-            self._file = os.open(path, _FLAGS, 0o644)
-        except OSError as error:
-            raise HistoryError(f"{path}: cannot write the history: {error.strerror}") from error
-        try:
-            _lock(self._file, path)
-            self._size = _mend(self._file)
-        except BaseException:
-            os.close(self._file)
-            raise
+        self._file = Appending(path)
 
     @property
     def empty(self) -> bool:
         """Whether the file holds no record yet."""
-        return self._size == 0
+        return self._file.empty
 
     def append(self, record: AnyRecord) -> None:
         """Write one record as one line."""
-        line = _encode(record) + b"\n"
-        rest = memoryview(line)
-        try:
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
-        except OSError as error:
-            with suppress(OSError):  # a full disk: no half line may stand before what is written next
-                os.ftruncate(self._file, self._size)
-            raise HistoryError(f"{self._path}: cannot write the history: {error.strerror}") from error
-        self._size += len(line)
+        self._file.append(_encode(record))
 
     def close(self) -> None:
         """Close the file; closing twice is harmless."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -88,14 +57,10 @@ def read_history(path: Path) -> Iterator[AnyRecord]:
     A torn last line (no newline, and not whole) is left out. Anything else that is not a record of this version raises
     :class:`HistoryError` with the file and the line.
     """
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise HistoryError(f"{path}: cannot read the history: {error.strerror}") from error
-    with file:
-        opened = False
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n") and _parsed(line) is None:
+    opened = False
+    with lines_of(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.endswith(b"\n") and parsed(line) is None:
                 break
             if not opened:
                 _check_version(line, path)
@@ -143,27 +108,18 @@ def _decode(line: bytes, path: Path, number: int) -> AnyRecord:
     try:
         return _RECORDS.validate_json(line)
     except ValidationError as error:
-        parsed = _parsed(line)
+        loose = parsed(line)
         try:
-            return _RECORDS.validate_python(parsed)
+            return _RECORDS.validate_python(loose)
         except ValidationError:
-            what = "not a record of this version" if parsed is not None else "not a line of JSON"
+            what = "not a record of this version" if loose is not None else "not a line of JSON"
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"])
             raise HistoryError(f"{path}, line {number}: {what} ({place or 'line'}: {first['msg']})") from None
 
 
-def _parsed(line: bytes) -> object | None:
-    """The line as JSON, lone surrogates allowed; None if it is not JSON."""
-    try:
-        parsed: object = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return parsed
-
-
 def _check_version(line: bytes, path: Path) -> None:
-    first = _parsed(line)
+    first = parsed(line)
     if not isinstance(first, dict) or first.get("type") != Opened.model_fields["type"].default:
         raise HistoryError(f"{path}, line 1: not a specfuzz history: it does not begin with an 'opened' record")
     version = first.get("version", HISTORY_VERSION)
@@ -171,46 +127,3 @@ def _check_version(line: bytes, path: Path) -> None:
         raise HistoryError(
             f"{path}: written in history version {version!r}; this specfuzz reads version {HISTORY_VERSION}"
         )
-
-
-def _lock(file: int, path: Path) -> None:
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise HistoryError(f"{path}: another process is writing this history; stop it before resuming") from error
-
-
-def _mend(file: int) -> int:
-    """Cut a torn half line off, or end a whole one with its newline; the size that remains."""
-    size = os.fstat(file).st_size
-    start = _last_line_start(file, size)
-    if start == size:
-        return size
-    tail = _read_at(file, start, size - start)
-    if _parsed(tail) is None:
-        os.ftruncate(file, start)
-        return start
-    os.write(file, b"\n")
-    return size + 1
-
-
-def _last_line_start(file: int, size: int) -> int:
-    """Where the unfinished last line begins: ``size`` if there is none."""
-    end = size
-    while end > 0:
-        start = max(0, end - _TAIL_STEP)
-        newline = _read_at(file, start, end - start).rfind(b"\n")
-        if newline >= 0:
-            return start + newline + 1
-        end = start
-    return 0
-
-
-def _read_at(file: int, start: int, count: int) -> bytes:
-    os.lseek(file, start, os.SEEK_SET)
-    parts: list[bytes] = []
-    while count > 0 and (part := os.read(file, count)):
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)

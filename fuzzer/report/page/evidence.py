@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from fuzzer.finding import CERTAINTIES, Finding
 from fuzzer.history.journal import exchanges, read_history
+from fuzzer.history.packed import recorded
 from fuzzer.history.records import AnyRecord, Exchange, Opened, Prompt, TokenLogprob
 from fuzzer.history.scores import Scored, Scores
 from fuzzer.manifest import FINDINGS, HISTORY
@@ -118,7 +119,7 @@ def evidence(directories: Iterable[Path], summary: Summary, room: int = BUDGET) 
     if summary.redacted:
         return found
     for directory in directories:
-        if (directory / HISTORY).exists():
+        if recorded(directory / HISTORY):
             _gather(directory, summary, found)
     return found
 
