@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from fuzzer.finding import Donor
@@ -13,6 +12,7 @@ from fuzzer.report.matrix import matrix
 from fuzzer.report.mdtext import code, line, prose
 from fuzzer.report.redact import shareable
 from fuzzer.report.rows import CellRow, rows
+from fuzzer.report.sections import Section, cells, fitted, fold, listing, table
 from fuzzer.report.sentences import (
     comparison,
     dropped,
@@ -29,100 +29,70 @@ from fuzzer.report.sentences import (
 from fuzzer.report.words import percent, place_of, plural
 from fuzzer.summary import FindingGroup, Summary
 
-LIMIT: Final = 60_000  # characters; GitHub refuses a comment of more than 65,536
-_SPARE: Final = 200  # for the line that says how much was left off
 _SHORT: Final = 160  # characters of an example that need no folding
 _RESULT: Final = "N|lm_head|candidate|schedule|failures|rate|bound|reference|p|status"
 _BASIS: Final = "N|lm_head|candidate|schedule|differ|noise floor|at N|accepted|clusters|seconds"
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """A part of the report whose items may be cut from the end when there is no room for all."""
-
-    head: str
-    items: list[str]
-    tail: str = ""
-    between: str = "\n"
-
-    def within(self, room: int) -> str:
-        """The section in at most ``room`` characters: all of it, or as many items as fit, or nothing."""
-        for kept in range(len(self.items), -1, -1):
-            left = len(self.items) - kept
-            more = f"\n\n... and {left:,} more: see summary.json" if left else ""
-            text = f"{self.head}{self.between.join(self.items[:kept])}{more}{self.tail}\n"
-            if len(text) <= room:
-                return text
-        return ""
-
-
 def markdown(summary: Summary) -> str:
     """The whole report in under 60,000 characters of GitHub-flavoured Markdown, most important first."""
     summary = shareable(summary)
-    parts: list[str] = []
-    room = LIMIT
-    for section in _sections(summary):
-        text = section.within(room - _SPARE)
-        parts.append(text)
-        room -= len(text) + 1
-    return "\n".join(filter(None, parts))
+    return fitted(_sections(summary), "summary.json")
 
 
-def _sections(summary: Summary) -> Iterable[_Section]:
-    yield _Section(f"## specfuzz: {summary.verdict.upper()}\n\n**{prose(verdict_line(summary), 1000)}**\n", [])
-    yield _Section("", [_reason(summary, index) for index in range(len(summary.reasons))])
+def _sections(summary: Summary) -> Iterable[Section]:
+    yield Section(f"## specfuzz: {summary.verdict.upper()}\n\n**{prose(verdict_line(summary), 1000)}**\n", [])
+    yield Section("", [_reason(summary, index) for index in range(len(summary.reasons))])
     found = rows(summary)
     yield from _bought(summary)
     if (heads := matrix(summary)) is not None:
         names = "|".join(("N", *map(prose, heads.columns)))
-        yield _table(
-            "### Failure rate by concurrency and lm_head precision", names, map(_cells, heads.failures), _HEADS
-        )
-        yield _table("### What it costs and buys", names, map(_cells, heads.costs), _COSTS)
+        yield table("### Failure rate by concurrency and lm_head precision", names, map(cells, heads.failures), _HEADS)
+        yield table("### What it costs and buys", names, map(cells, heads.costs), _COSTS)
     if found:
-        yield _table("### Failures by concurrency and lm_head precision", _RESULT, map(_result, found), _key(summary))
-    yield from _list("### Undecided cells", undecided(summary))
-    yield from _list("### Candidates compared", map(comparison, summary.comparisons))
+        yield table("### Failures by concurrency and lm_head precision", _RESULT, map(_result, found), _key(summary))
+    yield from listing("### Undecided cells", undecided(summary))
+    yield from listing("### Candidates compared", map(comparison, summary.comparisons))
     groups = ranked(summary.findings)
     if groups:
         total = sum(group.count for group in groups)
         title = f"### Findings: {plural(total, 'finding')} in {plural(len(groups), 'group')}"
-        yield _Section(f"{title}\n\n", [_group(group, summary) for group in groups])
-    yield from _list("### Waivers", (_waiver(summary, index) for index in range(len(summary.waivers))))
-    yield from _list("### Vacuity guards", guards(summary))
-    yield from _list(f"### Ruled out, at {percent(summary.confidence)} (one-sided)", exclusions(summary))
-    yield _Section(f"### Scope\n\n{line(summary.scope, 2000)}", [])
+        yield Section(f"{title}\n\n", [_group(group, summary) for group in groups])
+    yield from listing("### Waivers", (_waiver(summary, index) for index in range(len(summary.waivers))))
+    yield from listing("### Vacuity guards", guards(summary))
+    yield from listing(f"### Ruled out, at {percent(summary.confidence)} (one-sided)", exclusions(summary))
+    yield Section(f"### Scope\n\n{line(summary.scope, 2000)}", [])
     yield from _folded(summary, found)
 
 
-def _bought(summary: Summary) -> Iterable[_Section]:
+def _bought(summary: Summary) -> Iterable[Section]:
     """The decision table, and the sentence that it comes to."""
     if not any(cell.rate.n for cell in summary.cells):
         return
-    yield from _list("### What it buys, what it costs", costs.answers(summary))
-    lines = (_cells(row.texts, strong=row.yours) for row in costs.decisions(summary))
-    yield _table("", "|".join(costs.DECISION), lines, prose(costs.DECISION_NOTE, 1000))
+    yield from listing("### What it buys, what it costs", costs.answers(summary))
+    lines = (cells(row.texts, strong=row.yours) for row in costs.decisions(summary))
+    yield table("", "|".join(costs.DECISION), lines, prose(costs.DECISION_NOTE, 1000))
 
 
-def _folded(summary: Summary, found: list[CellRow]) -> Iterable[_Section]:
+def _folded(summary: Summary, found: list[CellRow]) -> Iterable[Section]:
     if found:
-        yield _fold(_table("", _BASIS, map(_basis, found), _BASIS_KEY), "What the numbers rest on")
+        yield fold(table("", _BASIS, map(_basis, found), _BASIS_KEY), "What the numbers rest on")
         if said := divergences(summary):
-            yield _fold(_Section("", [f"- {line(text, 1500)}" for text in said]), "Divergence and its noise floor")
+            yield fold(Section("", [f"- {line(text, 1500)}" for text in said]), "Divergence and its noise floor")
         if timed := costs.latencies(summary):
-            table = _table("", "|".join(costs.LATENCY), map(_cells, timed), prose(costs.LATENCY_NOTE, 1000))
-            yield _fold(table, "Latency and throughput")
+            timings = table("", "|".join(costs.LATENCY), map(cells, timed), prose(costs.LATENCY_NOTE, 1000))
+            yield fold(timings, "Latency and throughput")
         if told := costs.engines(summary):
-            yield _fold(_Section("", [f"- {line(text, 1000)}" for text in told]), "What the engines tell")
+            yield fold(Section("", [f"- {line(text, 1000)}" for text in told]), "What the engines tell")
         counts = [f"- {prose(row.place)}: {prose('; '.join(row.counts), 1000)}" for row in found]
-        yield _fold(_Section("", counts), "What came back, cell by cell")
+        yield fold(Section("", counts), "What came back, cell by cell")
     if summary.calibration:
         kept = [f"- {line(dropped(family))}" for family in summary.calibration]
-        yield _fold(_Section("", kept), "Calibration: a prompt is judged if the control gets it right")
+        yield fold(Section("", kept), "Calibration: a prompt is judged if the control gets it right")
     if summary.preflight and (said := [*summary.preflight.problems, *summary.preflight.warnings]):
-        yield _fold(_Section("", [f"- {line(text)}" for text in said]), "Preflight")
+        yield fold(Section("", [f"- {line(text)}" for text in said]), "Preflight")
     ends = [endpoint(end) for end in summary.endpoints]
-    yield _fold(_Section("", [f"- {code(text, 500)}" for text in (*ends, run_line(summary))]), "Who was asked")
+    yield fold(Section("", [f"- {code(text, 500)}" for text in (*ends, run_line(summary))]), "Who was asked")
 
 
 _BASIS_KEY: Final = (
@@ -140,34 +110,12 @@ _COSTS: Final = (
 )
 
 
-def _cells(texts: tuple[str, ...], *, strong: bool = False) -> str:
-    mark = "**" if strong else ""
-    return f"|{'|'.join(f'{mark}{prose(text)}{mark}' for text in texts)}|"
-
-
 def _key(summary: Summary) -> str:
     return (
         "failures: answers graded wrong and candidate-only service failures, of those judged; bound: upper, one-sided "
         f"at {percent(summary.confidence)} (Clopper-Pearson); p: exact McNemar against the reference, or the control "
         "where there is none, one-sided, Holm-adjusted."
     )
-
-
-def _list(title: str, lines: Iterable[str]) -> Iterable[_Section]:
-    items = [f"- {line(text, 1500)}" for text in lines]
-    if items:
-        yield _Section(f"{title}\n\n", items)
-
-
-def _table(title: str, columns: str, lines: Iterable[str], key: str) -> _Section:
-    width = columns.count("|") + 1
-    head = f"{title}\n\n" if title else ""
-    return _Section(f"{head}|{columns}|\n{'|---' * width}|\n", list(lines), f"\n\n{key}")
-
-
-def _fold(section: _Section, title: str) -> _Section:
-    head = f"<details><summary>{title}</summary>\n\n{section.head}"
-    return _Section(head, section.items, f"{section.tail}\n\n</details>", section.between)
 
 
 def _result(row: CellRow) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,10 +28,11 @@ _STYLE: Final[dict[CellStatus, str]] = {"pass": "green", "fail": "bold red", "op
 
 @dataclass(slots=True)
 class Progress:
-    """The live picture of a run on a terminal."""
+    """The live picture of a run on a terminal; what ``head`` says stands above it."""
 
     screen: Screen
     figures: Live
+    head: Callable[[], str] | None = None
     painted: Painted | None = None
 
     def start(self) -> None:
@@ -61,7 +62,8 @@ class Progress:
             said = (Text(_count(cell, narrow)), self._ending(cell))
             grid.add_row(Text(label(cell.cell, several)), *(() if narrow else (bar,)), *said)
         rest = [Text(f"... and {plural(hidden, 'more cell')}", "dim")] if hidden else []
-        return Group(grid, *rest, *(self._line(text, style) for text, style in self._figures()))
+        head = [self._line(self.head(), "bold")] if self.head is not None else []
+        return Group(*head, grid, *rest, *(self._line(text, style) for text, style in self._figures()))
 
     def _line(self, text: str, style: str) -> Text:
         return Text(text, style, no_wrap=True, overflow="ellipsis")

@@ -17,8 +17,8 @@ from fuzzer.finding import Finding
 from fuzzer.inert import inert_json, visible
 from fuzzer.manifest import FINDINGS
 from fuzzer.report.files import load_summary, write_reports
-from fuzzer.report.markdown import LIMIT
 from fuzzer.report.render import open_screen, render
+from fuzzer.report.sections import LIMIT
 from fuzzer.run import _write
 from fuzzer.summary import Summary
 

@@ -10,8 +10,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from fuzzer.finding import Donor
-from fuzzer.report.markdown import LIMIT, markdown
+from fuzzer.report.markdown import markdown
 from fuzzer.report.mdtext import code, line, prose
+from fuzzer.report.sections import LIMIT
 from fuzzer.summary import EndpointSummary, Reason, Summary
 
 from . import factory

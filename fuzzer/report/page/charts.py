@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _SIZE = (4.7, 2.9)  # inches, without the legend
 _LEGEND_ROW = 0.23  # inches
 _SHORT = 22  # characters of a name that leave room for another beside it
-_INK = "#010203"  # replaced by the text colour of the page
-_COLOURS = ("#e8590c", "#4c7ef3", "#2f9e44", "#ae3ec9", "#1098ad", "#d9820b", "#d6336c", "#868e96")
-_REFERENCE = "#64748b"
+INK = "#010203"  # replaced by the text colour of the page
+COLOURS = ("#e8590c", "#4c7ef3", "#2f9e44", "#ae3ec9", "#1098ad", "#d9820b", "#d6336c", "#868e96")
+REFERENCE = "#64748b"
 _PROLOGUE = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 _DATE = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 
@@ -53,11 +53,11 @@ def rates(summary: Summary) -> str:
         width = 0.7 / len(series)
         for index, ((name, schedule), members) in enumerate(series.items()):
             shift = (index - (len(series) - 1) / 2) * width
-            colour = _COLOURS[index % len(_COLOURS)]
+            colour = COLOURS[index % len(COLOURS)]
             xs = [levels.index(cell.concurrency) + shift for cell in members]
-            _intervals(axes, xs, [(cell.rate.k, cell.rate.n) for cell in members], colour, f"{name}, {schedule}")
+            intervals(axes, xs, [(cell.rate.k, cell.rate.n) for cell in members], colour, f"{name}, {schedule}")
         _references(axes, levels, cells)
-        axes.axhline(100 * summary.max_wrong_rate, color=_INK, linewidth=0.8, linestyle=":", label="limit")
+        axes.axhline(100 * summary.max_wrong_rate, color=INK, linewidth=0.8, linestyle=":", label="limit")
         axes.set_ylabel("failed, % of judged answers")
 
     return _svg(plot, levels, "Failure rate by concurrency, with 95 % Wilson intervals")
@@ -79,14 +79,14 @@ def floors(summary: Summary) -> str:
         width = 0.6 / (2 * len(names))
         for index, name in enumerate(names):
             mine = [(cell, floor) for cell, floor in found.values() if _owner(cell) == name]
-            for side, (label, colour) in enumerate(((name, _COLOURS[index % len(_COLOURS)]), ("", _REFERENCE))):
+            for side, (label, colour) in enumerate(((name, COLOURS[index % len(COLOURS)]), ("", REFERENCE))):
                 shift = (2 * index + side - len(names) + 0.5) * width
                 xs = [levels.index(cell.concurrency) + shift for cell, _ in mine]
                 counts = [(floor.reference if side else floor.candidate, floor.n) for _, floor in mine]
                 told = (
                     "reference v itself (noise floor)" if side and not index else "" if side else f"{label} v reference"
                 )
-                _intervals(axes, xs, counts, colour, told)
+                intervals(axes, xs, counts, colour, told)
         axes.set_ylabel("outputs that differ, %")
 
     return _svg(plot, levels, "Outputs that differ by concurrency, with 95 % Wilson intervals")
@@ -115,13 +115,13 @@ def _both_ends(summary: Summary, ours: str, theirs: str, unit: str, title: str) 
 
     def plot(axes: Axes) -> None:
         for index, ((name, schedule), members) in enumerate(_series(cells).items()):
-            colour = _COLOURS[index % len(_COLOURS)]
+            colour = COLOURS[index % len(COLOURS)]
             for field, style, label in ((ours, "o-", f"{name}, {schedule}"), (theirs, "x:", "")):
                 known = [cell for cell in members if getattr(cell.speed, field) is not None]
                 xs = [levels.index(cell.concurrency) for cell in known]
                 ys = [getattr(cell.speed, field) for cell in known]
                 axes.plot(xs, ys, style, color=colour, markersize=5, label=label or None)
-        axes.plot([], [], "x:", color=_REFERENCE, label="its reference")
+        axes.plot([], [], "x:", color=REFERENCE, label="its reference")
         axes.set_ylabel(unit)
 
     return _svg(plot, levels, title)
@@ -143,9 +143,9 @@ def speeds(summary: Summary) -> str:
             low = [max(one.value - (one.low if one.low is not None else one.value), 0.0) for _, one in found]
             high = [max((one.high if one.high is not None else one.value) - one.value, 0.0) for _, one in found]
             xs = [levels.index(level) + shift for level, _ in found]
-            axes.errorbar(xs, ys, yerr=[low, high], fmt="o", color=_COLOURS[index % len(_COLOURS)], capsize=3,
+            axes.errorbar(xs, ys, yerr=[low, high], fmt="o", color=COLOURS[index % len(COLOURS)], capsize=3,
                           markersize=5, linewidth=1.2, label=f"{name}, {schedule}")  # fmt: skip
-        axes.axhline(1, color=_INK, linewidth=0.8, linestyle=":", label="as fast as the reference")
+        axes.axhline(1, color=INK, linewidth=0.8, linestyle=":", label="as fast as the reference")
         axes.set_ylabel("times as fast")
 
     return _svg(plot, levels, "Speed-up by concurrency, with 95 % bootstrap intervals")
@@ -161,7 +161,7 @@ def acceptances(summary: Summary) -> str:
     def plot(axes: Axes) -> None:
         for index, ((name, schedule), members) in enumerate(_series(cells).items()):
             xs = [levels.index(cell.concurrency) for cell in members]
-            axes.plot(xs, [_length(cell) for cell in members], "o-", color=_COLOURS[index % len(_COLOURS)],
+            axes.plot(xs, [_length(cell) for cell in members], "o-", color=COLOURS[index % len(COLOURS)],
                       label=f"{name}, {schedule}", markersize=5)  # fmt: skip
         axes.set_ylabel("tokens per verify step")
 
@@ -175,17 +175,17 @@ def changes(compared: Compared) -> str:
         return ""
 
     def plot(axes: Axes) -> None:
-        for index, (name, colour) in enumerate((("then", _REFERENCE), ("now", _COLOURS[0]))):
+        for index, (name, colour) in enumerate((("then", REFERENCE), ("now", COLOURS[0]))):
             places = [place + 0.3 * index - 0.15 for place in range(len(cells))]
             rates = [cell.old if name == "then" else cell.new for cell in cells]
-            _intervals(axes, places, [(rate.k, rate.n) for rate in rates], colour, name, flat=True)
-        axes.set_yticks(range(len(cells)), [_plain(cell.key, 48) for cell in cells])
+            intervals(axes, places, [(rate.k, rate.n) for rate in rates], colour, name, flat=True)
+        axes.set_yticks(range(len(cells)), [named(cell.key, 48) for cell in cells])
         axes.set_ylim(len(cells) - 0.5, -0.5)
         axes.set_xlim(left=0)
         axes.set_xlabel("failed, % of the prompts in common")
 
     title = "Failure rate of each cell then and now, with 95 % Wilson intervals"
-    return _drawn(plot, title, (5.8, 0.9 + 0.5 * len(cells)))
+    return drawn(plot, title, (5.8, 0.9 + 0.5 * len(cells)))
 
 
 def _series(cells: Sequence[CellSummary]) -> dict[tuple[str, str], list[CellSummary]]:
@@ -197,10 +197,10 @@ def _series(cells: Sequence[CellSummary]) -> dict[tuple[str, str], list[CellSumm
 
 def _owner(cell: CellSummary) -> str:
     head = f" ({cell.lm_head})" if cell.lm_head else ""
-    return _plain(f"{cell.candidate}{head}")
+    return named(f"{cell.candidate}{head}")
 
 
-def _intervals(
+def intervals(
     axes: Axes,
     places: Sequence[float],
     counts: Sequence[tuple[int, int]],
@@ -226,14 +226,14 @@ def _references(axes: Axes, levels: list[int], cells: Sequence[CellSummary]) -> 
     if known:
         xs = [levels.index(cell.concurrency) for cell, _ in known]
         ys = [100 * rate.k / rate.n for _, rate in known]
-        axes.plot(xs, ys, "_", color=_REFERENCE, markersize=16, markeredgewidth=2, label="reference")
+        axes.plot(xs, ys, "_", color=REFERENCE, markersize=16, markeredgewidth=2, label="reference")
 
 
 def _length(cell: CellSummary) -> float:
     return (cell.acceptance.length or 0.0) if cell.acceptance else 0.0
 
 
-def _plain(text: str, limit: int = 40) -> str:
+def named(text: str, limit: int = 40) -> str:
     """No dollar sign starts a formula, and no name is longer than there is room for."""
     return "".join(char for char in text if visible(char) and char not in "$_^\\")[:limit] or "?"
 
@@ -248,17 +248,17 @@ def _svg(plot: Callable[[Axes], None], levels: Sequence[int], title: str) -> str
         axes.set_xlim(-0.6, len(levels) - 0.4)
         axes.set_xlabel("concurrency", labelpad=2)
 
-    return _drawn(whole, title, _SIZE)
+    return drawn(whole, title, _SIZE)
 
 
-def _drawn(plot: Callable[[Axes], None], title: str, size: tuple[float, float]) -> str:
+def drawn(plot: Callable[[Axes], None], title: str, size: tuple[float, float]) -> str:
     """The plot as SVG; ``size`` in inches, to which the legend is added below."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     style: Any = {
         "svg.fonttype": "none", "svg.hashsalt": "specfuzz", "font.family": "sans-serif", "font.size": 11.5,
-        "text.color": _INK, "axes.edgecolor": _INK, "axes.labelcolor": _INK, "xtick.color": _INK, "ytick.color": _INK,
+        "text.color": INK, "axes.edgecolor": INK, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
         "text.parse_math": False,
     }  # fmt: skip
     with mpl.rc_context(style):
@@ -272,7 +272,7 @@ def _drawn(plot: Callable[[Axes], None], title: str, size: tuple[float, float]) 
             warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
             figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Title": title})
     text = _DATE.sub("", _PROLOGUE.sub("", buffer.getvalue()))
-    text = text.replace(_INK, "currentColor")
+    text = text.replace(INK, "currentColor")
     return text.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
 
 

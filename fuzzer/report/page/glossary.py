@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from fuzzer.report.text import plain
@@ -36,7 +37,6 @@ GLOSSARY: Final = {
     "margin": "how far the best token is ahead of the next best, in nats",
     "nats": "the unit of log-probability: 0.1 nats apart is a near-tie, 2.3 nats is ten times less likely",
 }
-_WORDS: Final = re.compile(r"(?<![\w/#&@-])(" + "|".join(sorted(GLOSSARY, key=len, reverse=True)) + r")(?![\w@=-])")
 
 
 def anchor(word: str) -> str:
@@ -47,18 +47,21 @@ def anchor(word: str) -> str:
 class Glossary:
     """Escapes a text and links each word of the glossary where the page first uses it."""
 
-    def __init__(self) -> None:
+    def __init__(self, meanings: Mapping[str, str] = GLOSSARY) -> None:
+        self._meanings = meanings
+        words = "|".join(sorted(map(re.escape, meanings), key=len, reverse=True))
+        self._words = re.compile(rf"(?<![\w/#&@-])({words})(?![\w@=-])")
         self._linked: set[str] = set()
 
     def __call__(self, text: str) -> Markup:
         """The text as markup."""
         from markupsafe import Markup, escape
 
-        return Markup(_WORDS.sub(self._link, str(escape(plain(text)))))  # noqa: S704  # escaped before; links are ours
+        return Markup(self._words.sub(self._link, str(escape(plain(text)))))  # noqa: S704  # escaped before; links are ours
 
     def _link(self, found: re.Match[str]) -> str:
         word = found.group(1)
         if word in self._linked:
             return word
         self._linked.add(word)
-        return f'<a class="word" href="#{anchor(word)}" title="{GLOSSARY[word]}">{word}</a>'
+        return f'<a class="word" href="#{anchor(word)}" title="{self._meanings[word]}">{word}</a>'

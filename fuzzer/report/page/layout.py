@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from fuzzer.report.page.glossary import Glossary
+from fuzzer.report.page.glossary import GLOSSARY, Glossary
 from fuzzer.report.text import clean, plain
 
 if TYPE_CHECKING:
@@ -39,8 +40,11 @@ class Table:
         return len(self.lines) > FOLDED
 
 
-def environment() -> Environment:
-    """Jinja over this package's templates: all text is escaped and `plain`, a name that is not there is a mistake."""
+def environment(meanings: Mapping[str, str] = GLOSSARY) -> Environment:
+    """Jinja over this package's templates: all text is escaped and `plain`, a name that is not there is a mistake.
+
+    The filter ``words`` links the words of ``meanings``.
+    """
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -52,7 +56,7 @@ def environment() -> Environment:
         finalize=put,
     )  # fmt: skip
     surroundings.filters["clean"] = clean
-    surroundings.filters["words"] = Glossary()
+    surroundings.filters["words"] = Glossary(meanings)
     return surroundings
 
 
