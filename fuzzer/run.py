@@ -6,8 +6,6 @@ Listeners get the events; the history, the manifest and the findings are written
 from __future__ import annotations
 
 import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
@@ -22,6 +20,7 @@ from fuzzer import examples
 from fuzzer.calibrate import Calibrator
 from fuzzer.cells import CandidateRun
 from fuzzer.decisions import settled
+from fuzzer.embedding import ON_ITS_OWN, Embedding
 from fuzzer.errors import HistoryError, SpecfuzzError, UnavailableError, UsageError
 from fuzzer.estimate import describe, estimate, trim
 from fuzzer.events import CellDecided, Event, FindingSeen, Listener, PreflightDone, RunFinished, RunStarted
@@ -61,7 +60,12 @@ def run_gate(
 
 
 async def gate(
-    plan: Plan, *, out: Path = Path("reports"), run_id: str | None = None, listeners: Sequence[Listener] = ()
+    plan: Plan,
+    *,
+    out: Path = Path("reports"),
+    run_id: str | None = None,
+    listeners: Sequence[Listener] = (),
+    embedding: Embedding = ON_ITS_OWN,
 ) -> Run:
     """Run a plan to its verdict; what ``specfuzz gate`` does.
 
@@ -84,10 +88,21 @@ async def gate(
         raise UsageError(f"--out: cannot make {directory}: {error.strerror}") from None
     write_manifest(directory, manifest)
     examples.keep(directory, drawn)
-    return await _run(manifest, directory, pool, listeners, resumed=False)
+    return await _run(manifest, directory, pool, listeners, embedding, resumed=False)
 
 
 def resume(directory: Path, *, headers: Mapping[str, str] | None = None, listeners: Sequence[Listener] = ()) -> Run:
+    """Take up an interrupted run from synchronous code; see `go_on`."""
+    return anyio.run(partial(go_on, directory, headers=headers, listeners=listeners))
+
+
+async def go_on(
+    directory: Path,
+    *,
+    headers: Mapping[str, str] | None = None,
+    listeners: Sequence[Listener] = (),
+    embedding: Embedding = ON_ITS_OWN,
+) -> Run:
     """Take up an interrupted run where its history ends; what was recorded is neither lost nor sent again.
 
     ``headers`` go with every request; a run directory holds none, since they may be secrets. Raises HistoryError if the
@@ -102,7 +117,7 @@ def resume(directory: Path, *, headers: Mapping[str, str] | None = None, listene
     for name, digest in pool.digests.items():
         if manifest.corpora.get(name, digest) != digest:
             raise UsageError(f"--corpus {name}: it is not what it was when the run began; start a new run")
-    return anyio.run(partial(_run, manifest, directory, pool, listeners, resumed=True))
+    return await _run(manifest, directory, pool, listeners, embedding, resumed=True)
 
 
 def rejudge(directory: Path) -> Summary:
@@ -117,14 +132,20 @@ def rejudge(directory: Path) -> Summary:
 
 
 async def _run(
-    manifest: Manifest, directory: Path, pool: PromptPool, listeners: Sequence[Listener], *, resumed: bool
+    manifest: Manifest,
+    directory: Path,
+    pool: PromptPool,
+    listeners: Sequence[Listener],
+    embedding: Embedding,
+    *,
+    resumed: bool,
 ) -> Run:
     def emit(event: Event) -> None:
         for listener in listeners:
             listener(event)
 
     with _findings(directory) as sink:
-        session = _Session(manifest, directory, pool, emit, sink)
+        session = _Session(manifest, directory, pool, emit, sink, embedding)
         emit(RunStarted(manifest.run_id, str(directory), manifest.plan, resumed))
         session.open(resumed=resumed)
         try:
@@ -146,6 +167,7 @@ class _Session:
     pool: PromptPool
     emit: Callable[[Event], None]
     sink: Callable[[Finding], None]
+    embedding: Embedding
     judge: Judge = field(init=False)
     memo: Memo = field(default_factory=Memo)
     journal: Journal = field(init=False)
@@ -180,8 +202,7 @@ class _Session:
         """All phases; Ctrl-C and SIGTERM end them with the history whole."""
         mistake: SpecfuzzError | None = None
         async with anyio.create_task_group() as tasks:
-            if threading.current_thread() is threading.main_thread():
-                tasks.start_soon(self._watch_signals, tasks.cancel_scope)
+            tasks.start_soon(self.embedding.watch, tasks.cancel_scope)
             try:
                 await self._phases()
                 self.manifest.interrupted = False
@@ -193,12 +214,6 @@ class _Session:
             self.manifest.stopped = (Reason(code="unavailable", message=str(mistake)),)
         elif mistake is not None:
             raise mistake
-
-    async def _watch_signals(self, scope: anyio.CancelScope) -> None:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            async for _ in signals:
-                scope.cancel()
-                return
 
     async def _phases(self) -> None:
         plan = self.manifest.plan
@@ -289,7 +304,8 @@ class _Session:
                 pair["reference"] = end
         lines: dict[Arm, Line] = {arm: end.line for arm, end in pair.items()}
         candidate = plan.endpoint("candidate", name)
-        recall = remembering(self.directory.parent, plan, pair.get("reference", pair["candidate"]))
+        calibrating = pair.get("reference", pair["candidate"])
+        recall = remembering(self.directory.parent, plan, calibrating) if self.embedding.recall else None
         if recall is not None:
             stack.callback(recall.close)
         calibrator = Calibrator(plan, candidate, lines, driver, self.judge, self.pool, self.record, recall)
@@ -350,7 +366,9 @@ def _endpoints(plan: Plan) -> list[tuple[Arm, Endpoint]]:
 
 
 def _with_headers(plan: Plan, headers: Mapping[str, str]) -> Plan:
-    def add(endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
-        return tuple(endpoint.model_copy(update={"headers": dict(headers)}) for endpoint in endpoints)
-
-    return plan.model_copy(update={"candidates": add(plan.candidates), "references": add(plan.references)})
+    added = {"headers": dict(headers)}
+    ends = {
+        role: tuple(end.model_copy(update=added) for end in getattr(plan, role))
+        for role in ("candidates", "references")
+    }
+    return plan.model_copy(update=ends)

@@ -21,6 +21,7 @@ from fuzzer.stats.planning import (
 )
 from fuzzer.stats.ratios import RateRatio, rate_ratio
 from fuzzer.stats.sequential import Decision, Ending, Sprt
+from fuzzer.stats.trend import rising
 
 __all__ = [
     "ClusterBound",
@@ -48,6 +49,7 @@ __all__ = [
     "pair_up",
     "rate_ratio",
     "requests_needed",
+    "rising",
     "rule_out",
     "unpaired",
     "wilson",
