@@ -7,6 +7,7 @@ from fuzzer.stats.clusters import (
     ClusterInterval,
     cluster_bootstrap,
     cluster_bound,
+    counted_effect,
     design_effect,
 )
 from fuzzer.stats.exact import Paired, Unpaired, boschloo, fisher, holm, mcnemar, pair_up, unpaired
@@ -38,6 +39,7 @@ __all__ = [
     "clopper_pearson_upper",
     "cluster_bootstrap",
     "cluster_bound",
+    "counted_effect",
     "design_effect",
     "detection_chance",
     "fisher",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,17 @@ def design_effect(outcomes: Outcomes) -> float | None:
     1 means that clusters do not matter. None where it cannot be told: fewer than two clusters, or no request or every
     request failed.
     """
-    return _effect(_count(outcomes))
+    return counted_effect(_count(outcomes))
+
+
+def counted_effect(counts: Sequence[tuple[int, int]]) -> float | None:
+    """`design_effect` of clusters that are counted already: (failures, requests) of each."""
+    k, n, m = sum(k for k, _ in counts), sum(n for _, n in counts), len(counts)
+    if m < 2 or k in (0, n):
+        return None
+    rate = k / n
+    variance = m / (m - 1) * math.fsum((failed - size * rate) ** 2 for failed, size in counts) / n**2
+    return n * variance / (rate * (1 - rate))
 
 
 def cluster_bootstrap(outcomes: Outcomes, confidence: float = 0.95, seed: int = 0) -> ClusterInterval | None:
@@ -76,7 +86,7 @@ def cluster_bootstrap(outcomes: Outcomes, confidence: float = 0.95, seed: int = 
     """
     check_share("confidence", confidence)
     counts = _count(outcomes)
-    effect = _effect(counts)
+    effect = counted_effect(counts)
     if len(counts) < FEWEST_CLUSTERS or effect is None:
         return None
     import numpy as np
@@ -117,12 +127,3 @@ def _count(outcomes: Outcomes) -> list[tuple[int, int]]:
         k, n = table.get(label, (0, 0))
         table[label] = k + failed, n + 1
     return list(table.values())
-
-
-def _effect(counts: list[tuple[int, int]]) -> float | None:
-    k, n, m = sum(k for k, _ in counts), sum(n for _, n in counts), len(counts)
-    if m < 2 or k in (0, n):
-        return None
-    rate = k / n
-    variance = m / (m - 1) * math.fsum((failed - size * rate) ** 2 for failed, size in counts) / n**2
-    return n * variance / (rate * (1 - rate))

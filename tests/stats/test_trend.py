@@ -31,13 +31,19 @@ def test_where_nothing_can_be_told_it_says_so(groups: list[tuple[float, int, int
 
 def test_rates_that_do_not_rise_are_seldom_called_rising() -> None:
     rng = np.random.default_rng(5)
-    told = [
-        rising([(float(leg), int(k), 64) for leg, k in enumerate(rng.binomial(64, 0.01, 40))]) for _ in range(4000)
-    ]
+    told = [rising([(float(leg), int(k), 64) for leg, k in enumerate(rng.binomial(64, 0.01, 40))]) for _ in range(4000)]
     values = [p for p in told if p is not None]
     assert len(values) > 3900
     assert sum(p < 0.01 for p in values) / len(values) < 0.015
     assert sum(p < 0.001 for p in values) / len(values) < 0.003
+
+
+def test_strata_that_fail_differently_often_show_no_rise_of_their_own() -> None:
+    often, seldom = [(float(leg), 20, 64) for leg in range(10, 20)], [(float(leg), 1, 64) for leg in range(10)]
+    assert (rising([*often, *seldom]) or 1) < 1e-6
+    assert rising(often, seldom) == pytest.approx(0.5)
+    rises = [(float(leg), leg, 64) for leg in range(10)]
+    assert (rising(rises, often) or 1) < 0.05
 
 
 def test_impossible_counts_are_refused() -> None:

@@ -1,0 +1,92 @@
+"""From a leg's summary to the counts that a night adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fuzzer.night import CellCount, FindingCount, Leg
+from fuzzer.soak.ledger import Began
+from fuzzer.summary import CellSummary, FindingGroup, Paired, Summary
+
+_EXAMPLE = 200  # characters of a finding's line that a night keeps
+
+
+def counted(summary: Summary, began: Began, *, boot: int, active: float, first_request: int, ended: str) -> Leg:
+    """A leg as a night keeps it. The two ends got equally many requests, so half of the exchanges are the candidate's.
+
+    ``active`` is how long the soak had been at work when the leg ended, in seconds.
+    """
+    return Leg(
+        number=began.number,
+        run_id=began.run_id,
+        purpose=began.purpose,
+        why=began.why,
+        schedule=began.schedule,
+        concurrency=began.concurrency,
+        families=began.families,
+        seed=began.seed,
+        boot=boot,
+        started=began.at,
+        ended=ended,
+        active=round(active, 1),
+        first_request=first_request,
+        verdict=summary.verdict,
+        exit_status=summary.exit_status,
+        reasons=tuple(f"{reason.code}: {reason.message}" for reason in summary.reasons if reason.code != "passed"),
+        cells=tuple(_cell(cell, summary) for cell in summary.cells if cell.rate.n or cell.blocks),
+        findings=tuple(_findings(summary, began.schedule)),
+        exchanges=summary.exchanges,
+        candidate_requests=summary.exchanges // (2 if summary.reference_used else 1),
+        lost=summary.lost,
+    )
+
+
+def _cell(cell: CellSummary, summary: Summary) -> CellCount:
+    floor = cell.noise_floor
+    judged = floor is not None and floor.judged and cell.role == "gated"
+    service = cell.service or Paired(b=0, c=0, p=1.0, unit="", against="")
+    paired = cell.paired or service.model_copy(update={"b": 0, "c": 0})
+    reference = cell.reference_rate
+    return CellCount(
+        key=cell.key,
+        role=cell.role,
+        candidate=cell.candidate,
+        lm_head=cell.lm_head,
+        concurrency=cell.concurrency,
+        schedule=cell.schedule,
+        counted=cell.status not in ("vacuous", "not-run") and cell.rate.n > 0,
+        k=cell.rate.k,
+        n=cell.rate.n,
+        reference_k=reference.k if reference else 0,
+        reference_n=reference.n if reference else 0,
+        b=paired.b,
+        c=paired.c,
+        service_b=service.b,
+        service_c=service.c,
+        material_b=floor.b if floor and judged else 0,
+        material_c=floor.c if floor and judged else 0,
+        collapsed=any(reason.code == "acceptance-collapse" and reason.cell == cell.key for reason in summary.reasons),
+        acceptance=cell.acceptance.length if cell.acceptance else None,
+        tokens_per_second=cell.speed.candidate_tokens_per_second,
+        reference_tokens_per_second=cell.speed.reference_tokens_per_second,
+        seconds_p50=cell.speed.candidate_seconds,
+    )
+
+
+def _findings(summary: Summary, schedule: str) -> Iterator[FindingCount]:
+    for group in summary.findings:
+        if group.arm == "candidate" and not group.waived:
+            yield FindingCount(
+                key=group.key,
+                kind=group.kind,
+                certainty=group.certainty,
+                schedule=schedule,
+                count=group.count,
+                breaks=group.breaks_gate,
+                example=_example(group),
+            )
+
+
+def _example(group: FindingGroup) -> str:
+    text = " ".join(group.example.summary.split())
+    return text if len(text) <= _EXAMPLE else text[: _EXAMPLE - 1] + "…"

@@ -1,0 +1,118 @@
+"""What a soak sends next: seeds, schedules and families by a stated plan, more of it where findings appear.
+
+The first leg, and one every ``anchor_seconds`` after, is the *anchor*: always the same prompts, in a closed loop at the
+highest level, so that a change over the night is the server's and not the prompts'. All other legs have a seed of their
+own. Of those, at most every second goes where findings have appeared (the arm with the highest share of legs with one,
+(hits + 1) / (legs + 2)); the others go through all arms, schedule x concurrency, in an order shuffled anew each time
+round. Everything follows from the plan, its seed and the legs so far.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fuzzer.night import Leg, Purpose, Why
+from fuzzer.plan import Plan, Policy, ScheduleName
+from fuzzer.prompts.families import FAMILIES
+
+LEG_REQUESTS = 64  # judged answers of a leg's gated cell: large enough to cover a leg's fixed cost, short to resume
+LEG_CONTROL = 24  # and of its control, which acceptance is compared with
+WINDOW = 8  # families in a leg
+ANCHOR_SCHEDULE: ScheduleName = "closed-loop"
+
+Arm = tuple[ScheduleName, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the next leg asks, and why."""
+
+    purpose: Purpose
+    why: Why
+    schedule: ScheduleName
+    concurrency: int
+    families: tuple[str, ...]
+    seed: int
+
+    def plan(self, base: Plan, seconds: float) -> Plan:
+        """The leg's own plan; ``seconds`` is the most it may take."""
+        level = base.p50_concurrency if base.p50_concurrency in (1, self.concurrency) else None
+        return base.model_copy(
+            update={
+                "seed": self.seed,
+                "schedules": (self.schedule,),
+                "concurrency": (self.concurrency,),
+                "families": self.families,
+                "policy": _policy(base.policy),
+                "budget_seconds": seconds,
+                "p50_concurrency": level,
+            }
+        )
+
+
+def _policy(policy: Policy) -> Policy:
+    return policy.model_copy(update={"requests": LEG_REQUESTS, "control_requests": LEG_CONTROL})
+
+
+def arms(plan: Plan) -> tuple[Arm, ...]:
+    """Schedule x concurrency; with a single level of 1 there is nothing but a closed loop."""
+    levels = sorted(level for level in set(plan.concurrency) if level > 1)
+    if not levels:
+        return ((ANCHOR_SCHEDULE, 1),)
+    return tuple((schedule, level) for schedule in plan.schedules for level in levels)
+
+
+def choose(plan: Plan, legs: Sequence[Leg], active: float, anchor_seconds: float) -> Choice:
+    """The next leg, after those that have ended, ``active`` seconds into the soak."""
+    anchors = [leg for leg in legs if leg.purpose == "anchor"]
+    if not anchors or active - anchors[-1].active >= anchor_seconds:
+        level = max(plan.concurrency)
+        return Choice("anchor", "anchor", ANCHOR_SCHEDULE, level, plan.families, plan.seed)
+    sweeps = [leg for leg in legs if leg.purpose == "sweep"]
+    (schedule, level), why = _arm(plan, sweeps)
+    return Choice("sweep", why, schedule, level, _families(plan, len(sweeps)), _seed(plan.seed, legs[-1].number + 1))
+
+
+def _arm(plan: Plan, sweeps: Sequence[Leg]) -> tuple[Arm, Why]:
+    known = arms(plan)
+    if sweeps and sweeps[-1].why == "rotation":
+        hot = {arm: chance for arm in known if (chance := _chance(arm, sweeps)) is not None}
+        if hot:
+            return max(hot, key=lambda arm: hot[arm]), "findings"
+    turn, place = divmod(sum(leg.why == "rotation" for leg in sweeps), len(known))
+    order = list(known)
+    random.Random(f"{plan.seed}/soak/arms/{turn}").shuffle(order)
+    return order[place], "rotation"
+
+
+def _chance(arm: Arm, sweeps: Sequence[Leg]) -> float | None:
+    """How often this arm's legs showed something, a little towards one half; None where none did."""
+    own = [leg for leg in sweeps if (leg.schedule, leg.concurrency) == arm]
+    hits = sum(hit(leg) for leg in own)
+    return (hits + 1) / (len(own) + 2) if hits else None
+
+
+def hit(leg: Leg) -> bool:
+    """Whether a leg showed something: a finding that breaks gates, or an answer that only the candidate got wrong."""
+    return any(found.breaks for found in leg.findings) or any(cell.b > 0 and cell.role == "gated" for cell in leg.cells)
+
+
+def _families(plan: Plan, sweep: int) -> tuple[str, ...]:
+    """A window of the families, so that each leg has few kinds and the night has them all; few need no window."""
+    if plan.corpora and not plan.families:
+        return ()  # a corpus alone stays alone
+    names = plan.families or tuple(name for name, family in FAMILIES.items() if any(family.weights.values()))
+    count = -(-len(names) // WINDOW)
+    if count == 1:
+        return plan.families
+    turn, place = divmod(sweep, count)
+    order = list(names)
+    random.Random(f"{plan.seed}/soak/families/{turn}").shuffle(order)
+    return tuple(order[place::count])
+
+
+def _seed(seed: int, number: int) -> int:
+    return int.from_bytes(hashlib.sha256(f"{seed}/soak/leg/{number}".encode()).digest()[:7], "big")
