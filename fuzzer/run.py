@@ -109,7 +109,7 @@ async def go_on(
     directory holds no run.
     """
     manifest = read_manifest(directory)
-    manifest.plan = _with_headers(manifest.plan, headers or {})
+    manifest.plan = with_headers(manifest.plan, headers or {})
     manifest.stopped = ()
     manifest.notes = {}
     manifest.not_run = {}
@@ -365,7 +365,8 @@ def _endpoints(plan: Plan) -> list[tuple[Arm, Endpoint]]:
     return ends + [("reference", endpoint) for endpoint in plan.references]
 
 
-def _with_headers(plan: Plan, headers: Mapping[str, str]) -> Plan:
+def with_headers(plan: Plan, headers: Mapping[str, str]) -> Plan:
+    """The plan with headers that go with every request."""
     added = {"headers": dict(headers)}
     ends = {
         role: tuple(end.model_copy(update=added) for end in getattr(plan, role))

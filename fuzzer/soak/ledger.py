@@ -64,18 +64,23 @@ class Process(_Record):
     at: str
 
 
-class Began(_Record):
-    """A leg's directory is about to be made."""
+class Choice(_Record):
+    """What a leg asks, and why."""
 
-    type: Literal["began"] = "began"
-    number: int
-    run_id: str
     purpose: Purpose
     why: Why
     schedule: ScheduleName
     concurrency: int
     families: tuple[str, ...]
     seed: int
+
+
+class Began(Choice):
+    """A leg's directory is about to be made."""
+
+    type: Literal["began"] = "began"
+    number: int
+    run_id: str
     boot: int
     at: str
     active: float
@@ -118,6 +123,13 @@ class Lost(_Record):
     why: str
 
 
+class Void(_Record):
+    """A leg that measured nothing, since an end could not be measured."""
+
+    type: Literal["void"] = "void"
+    number: int
+
+
 class Finished(_Record):
     """The soak has come to its end."""
 
@@ -126,7 +138,7 @@ class Finished(_Record):
     active: float
 
 
-AnyLine = Process | Began | Ended | Booted | Away | Dropped | Lost | Finished
+AnyLine = Process | Began | Ended | Booted | Away | Dropped | Lost | Void | Finished
 _LINES: TypeAdapter[AnyLine] = TypeAdapter(Annotated[AnyLine, Field(discriminator="type")])
 
 
@@ -141,6 +153,7 @@ class State:
     counters: dict[str, Counters] = field(default_factory=dict)
     dropped: set[int] = field(default_factory=set)
     lost: dict[int, str] = field(default_factory=dict)
+    void: set[int] = field(default_factory=set)
     processes: int = 0
     finished: bool = False
     damaged: int = 0
@@ -167,6 +180,8 @@ class State:
                 self.dropped.add(line.number)
             case Lost():
                 self.lost[line.number] = line.why
+            case Void():
+                self.void.add(line.number)
             case Finished():
                 self.finished = True
                 self.active = max(self.active, line.active)
@@ -179,7 +194,8 @@ class State:
     @property
     def open(self) -> list[Began]:
         """Legs that began and neither ended nor were given up, in order."""
-        return [self.began[number] for number in sorted(self.began) if number not in {*self.legs, *self.lost}]
+        over = {*self.legs, *self.lost, *self.void}
+        return [self.began[number] for number in sorted(self.began) if number not in over]
 
     @property
     def boot(self) -> int:

@@ -12,11 +12,11 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fuzzer.night import Leg, Purpose, Why
 from fuzzer.plan import Plan, Policy, ScheduleName
 from fuzzer.prompts.families import FAMILIES
+from fuzzer.soak.ledger import Choice
 
 LEG_REQUESTS = 64  # judged answers of a leg's gated cell: large enough to cover a leg's fixed cost, short to resume
 LEG_CONTROL = 24  # and of its control, which acceptance is compared with
@@ -26,31 +26,20 @@ ANCHOR_SCHEDULE: ScheduleName = "closed-loop"
 Arm = tuple[ScheduleName, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What the next leg asks, and why."""
-
-    purpose: Purpose
-    why: Why
-    schedule: ScheduleName
-    concurrency: int
-    families: tuple[str, ...]
-    seed: int
-
-    def plan(self, base: Plan, seconds: float) -> Plan:
-        """The leg's own plan; ``seconds`` is the most it may take."""
-        level = base.p50_concurrency if base.p50_concurrency in (1, self.concurrency) else None
-        return base.model_copy(
-            update={
-                "seed": self.seed,
-                "schedules": (self.schedule,),
-                "concurrency": (self.concurrency,),
-                "families": self.families,
-                "policy": _policy(base.policy),
-                "budget_seconds": seconds,
-                "p50_concurrency": level,
-            }
-        )
+def leg_plan(choice: Choice, base: Plan, seconds: float | None) -> Plan:
+    """A leg's own plan; ``seconds`` is the most it may take, None for no limit."""
+    level = base.p50_concurrency if base.p50_concurrency in (1, choice.concurrency) else None
+    return base.model_copy(
+        update={
+            "seed": choice.seed,
+            "schedules": (choice.schedule,),
+            "concurrency": (choice.concurrency,),
+            "families": choice.families,
+            "policy": _policy(base.policy),
+            "budget_seconds": seconds,
+            "p50_concurrency": level,
+        }
+    )
 
 
 def _policy(policy: Policy) -> Policy:
@@ -65,15 +54,20 @@ def arms(plan: Plan) -> tuple[Arm, ...]:
     return tuple((schedule, level) for schedule in plan.schedules for level in levels)
 
 
-def choose(plan: Plan, legs: Sequence[Leg], active: float, anchor_seconds: float) -> Choice:
-    """The next leg, after those that have ended, ``active`` seconds into the soak."""
+def choose(plan: Plan, legs: Sequence[Leg], number: int, active: float, anchor_seconds: float) -> Choice:
+    """Leg ``number``, after those that have ended, ``active`` seconds into the soak."""
     anchors = [leg for leg in legs if leg.purpose == "anchor"]
     if not anchors or active - anchors[-1].active >= anchor_seconds:
         level = max(plan.concurrency)
-        return Choice("anchor", "anchor", ANCHOR_SCHEDULE, level, plan.families, plan.seed)
+        return _choice("anchor", "anchor", (ANCHOR_SCHEDULE, level), plan.families, plan.seed)
     sweeps = [leg for leg in legs if leg.purpose == "sweep"]
-    (schedule, level), why = _arm(plan, sweeps)
-    return Choice("sweep", why, schedule, level, _families(plan, len(sweeps)), _seed(plan.seed, legs[-1].number + 1))
+    arm, why = _arm(plan, sweeps)
+    return _choice("sweep", why, arm, _families(plan, len(sweeps)), _seed(plan.seed, number))
+
+
+def _choice(purpose: Purpose, why: Why, arm: Arm, families: tuple[str, ...], seed: int) -> Choice:
+    schedule, concurrency = arm
+    return Choice(purpose=purpose, why=why, schedule=schedule, concurrency=concurrency, families=families, seed=seed)
 
 
 def _arm(plan: Plan, sweeps: Sequence[Leg]) -> tuple[Arm, Why]:

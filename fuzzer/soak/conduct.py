@@ -1,0 +1,337 @@
+"""The soak's conductor: leg after leg until the time is over, through outages, restarts and its own death.
+
+What has happened stands in the ledger before anything follows from it, so that another process can go on at any point:
+a leg that was broken off is resumed, one that had ended but was not counted is judged again from its history.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+
+from fuzzer.embedding import Embedding
+from fuzzer.errors import HistoryError, SpecfuzzError
+from fuzzer.events import Listener
+from fuzzer.history.packed import packed
+from fuzzer.manifest import HISTORY, MANIFEST
+from fuzzer.night import Boot, Leg, Night, NightReason, Outage
+from fuzzer.report.files import summary_json
+from fuzzer.repro.collect import bundle_run, wanted
+from fuzzer.run import Run, gate, go_on, with_headers
+from fuzzer.soak import disk
+from fuzzer.soak.boots import BootWatch
+from fuzzer.soak.counting import counted
+from fuzzer.soak.directory import SUMMARY, bundles_of, ended_summary, write_night
+from fuzzer.soak.events import (
+    BootSeen,
+    BulkDropped,
+    LegBegan,
+    LegOver,
+    NightJudged,
+    OutageSeen,
+    SoakStarted,
+    Tell,
+)
+from fuzzer.soak.findings import FindingLog
+from fuzzer.soak.ledger import (
+    LEGS,
+    Away,
+    Began,
+    Booted,
+    Dropped,
+    Ended,
+    Finished,
+    Ledger,
+    Lost,
+    Process,
+    SoakManifest,
+    Void,
+    leg_name,
+    now,
+    read_soak,
+)
+from fuzzer.soak.rotation import choose, leg_plan
+from fuzzer.soak.verdict import Ending, judged
+from fuzzer.summary import Summary
+
+PAUSES = (5.0, 10.0, 20.0, 40.0, 60.0)  # seconds between two looks at an end that is away; the last one stays
+LEAST_SECONDS = 60.0  # for a leg, however little is left: a soak ends with whole legs
+
+
+async def soak(
+    directory: Path, *, listeners: Sequence[Listener], tell: Tell, headers: Mapping[str, str] | None = None
+) -> Night:
+    """Begin a soak that was made, or go on with one, until it is over, broken off by a signal, or cannot go on.
+
+    ``listeners`` hear the events of every leg, ``tell`` those of the soak. Returns the night as it stands in
+    ``night.json``. Raises HistoryError for a directory that cannot be read or that another process writes.
+    """
+    manifest = read_soak(directory)
+    with ExitStack() as stack:
+        ledger = Ledger(directory)
+        stack.callback(ledger.close)
+        findings = FindingLog(directory)
+        stack.callback(findings.close)
+        conductor = _Conductor(directory, manifest, ledger, findings, tell, [*listeners], dict(headers or {}))
+        return await conductor.run()
+
+
+@dataclass(slots=True)
+class _Conductor:
+    directory: Path
+    soak: SoakManifest
+    ledger: Ledger
+    findings: FindingLog
+    tell: Tell
+    listeners: list[Listener]
+    headers: dict[str, str]
+    stop: anyio.Event = field(default_factory=anyio.Event)
+    boots: BootWatch = field(init=False)
+    bundles: dict[str, str] = field(default_factory=dict)
+    partial: Leg | None = None
+    stopped: NightReason | None = None
+    unavailable: bool = False
+    away: Outage | None = None
+    _since: float = field(default_factory=time.monotonic)
+    _before: float = 0.0
+
+    async def run(self) -> Night:
+        """All legs; a signal breaks the one off that is running."""
+        state = self.ledger.state
+        self._before = state.active
+        self.boots = BootWatch(state.boot, state.counters, self._booted)
+        self.bundles = bundles_of(self.directory)
+        self.tell(SoakStarted(self.soak, str(self.directory), resumed=state.processes > 0))
+        mistake: SpecfuzzError | None = None
+        if not state.finished:
+            self.ledger.write(Process(at=now()))
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._watch)
+                try:
+                    await self._legs()
+                except SpecfuzzError as error:
+                    mistake = error  # raised below: this task group would wrap it
+                tasks.cancel_scope.cancel()
+        if mistake is not None and not self._full(mistake):
+            raise mistake
+        night = self._judge()
+        self.tell(NightJudged(night, str(self.directory)))
+        return night
+
+    async def _watch(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+                async for _ in signals:
+                    self.stop.set()
+                    return
+
+    @property
+    def active(self) -> float:
+        """Seconds at work, those of earlier processes too."""
+        return self._before + time.monotonic() - self._since
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left, None where only the answers are counted."""
+        seconds = self.soak.settings.seconds
+        return None if seconds is None else seconds - self.active
+
+    def _over(self) -> bool:
+        settings, state = self.soak.settings, self.ledger.state
+        if self.left is not None and self.left <= 0:
+            return True
+        done = sum(cell.n for leg in state.ordered for cell in leg.cells if cell.counted and cell.role == "gated")
+        return settings.requests is not None and done >= settings.requests
+
+    async def _legs(self) -> None:
+        state = self.ledger.state
+        for leg in state.ordered:  # an earlier process may have died before it came to this
+            disk.compress(self.directory, leg)
+        for began in state.open:
+            await self._recover(began)
+            if self.stop.is_set():
+                return
+        tries = 0
+        while not self._over() and self.stopped is None:
+            measured = await self._next()
+            if self.stop.is_set():
+                return
+            if measured:
+                tries = 0
+            elif self.stopped is None:
+                with anyio.move_on_after(min(PAUSES[min(tries, len(PAUSES) - 1)], max(self.left or 60.0, 0.1))):
+                    await self.stop.wait()
+                    return
+                tries += 1
+        if self.stopped is None or self.stopped.code == "disk" or self._over():
+            self.ledger.write(Finished(at=now(), active=self.active))
+
+    async def _next(self) -> bool:
+        """One more leg; false if nothing could be measured."""
+        state = self.ledger.state
+        number = max(state.began, default=0) + 1
+        choice = choose(self.soak.plan, state.ordered, number, self.active, self.soak.settings.anchor_seconds)
+        name = leg_name(number, choice.schedule)
+        place = {"number": number, "run_id": name, "boot": state.boot, "at": now(), "active": self.active}
+        began = Began.model_validate(choice.model_dump() | place)
+        self.ledger.write(began)
+        return await self._gate(began, again=False)
+
+    async def _gate(self, began: Began, *, again: bool) -> bool:
+        """Run a leg from its beginning."""
+        seconds = max(self.left, LEAST_SECONDS) if self.left is not None else None
+        plan = with_headers(leg_plan(began, self.soak.plan, seconds), self.headers)
+        self._begin(began, again=again)
+        embedding = Embedding(self.stop, recall=began.purpose == "anchor")
+        out = self.directory / LEGS
+        run = await gate(plan, out=out, run_id=began.run_id, listeners=self._hearing(), embedding=embedding)
+        return self._end(began, run)
+
+    async def _recover(self, began: Began) -> None:
+        """A leg that an earlier process began: go on with it, or count it if it had ended."""
+        leg = self.directory / LEGS / began.run_id
+        try:
+            if packed(leg / HISTORY).exists() or (leg / SUMMARY).exists():
+                self._begin(began, again=True)
+                self._end(began, Run(ended_summary(leg), leg))
+            elif not (leg / MANIFEST).exists() or not (leg / HISTORY).exists():
+                shutil.rmtree(leg, ignore_errors=True)  # killed before it had sent anything
+                await self._gate(began, again=True)
+            else:
+                self._begin(began, again=True)
+                embedding = Embedding(self.stop, recall=began.purpose == "anchor")
+                run = await go_on(leg, headers=self.headers, listeners=self._hearing(), embedding=embedding)
+                self._end(began, run)
+        except HistoryError as error:
+            if self._full(error):
+                raise
+            self.ledger.write(Lost(number=began.number, why=str(error)))
+
+    def _begin(self, began: Began, *, again: bool) -> None:
+        self.findings.begin(began.run_id, again=again)
+        self.tell(LegBegan(began, self.left))
+
+    def _hearing(self) -> list[Listener]:
+        return [self.boots, self.findings, *self.listeners]
+
+    def _end(self, began: Began, run: Run) -> bool:
+        """Count a leg that has ended; false if it measured nothing. One that was broken off is left open."""
+        summary, state = run.summary, self.ledger.state
+        leg = counted(
+            summary,
+            began,
+            boot=max(state.boot, 1),
+            active=self.active,
+            first_request=self._first_request(max(state.boot, 1)),
+            ended=now(),
+        )
+        if self.stop.is_set() and summary.verdict == "interrupted":
+            self.partial = leg
+            return False
+        if not leg.cells and not any(found.breaks for found in leg.findings):
+            self._missed(began, summary, run.directory)
+            return False
+        self._back()
+        (run.directory / SUMMARY).write_text(summary_json(summary), encoding="utf-8")
+        self._bundle(run.directory, summary)
+        self.ledger.write(Ended(leg=leg, counters=self.boots.counters))
+        disk.compress(self.directory, leg)
+        self._make_room()
+        night = self._judge(running=True)
+        self.tell(LegOver(leg, night))
+        if self.soak.settings.stop_on_fail and night.verdict == "fail":
+            self.stopped = NightReason(
+                code="interrupted", message="stopped at the first failure, as --stop-on fail asks"
+            )
+            self.ledger.write(Finished(at=now(), active=self.active))
+        return True
+
+    def _first_request(self, boot: int) -> int:
+        return sum(leg.candidate_requests for leg in self.ledger.state.ordered if leg.boot == boot)
+
+    def _missed(self, began: Began, summary: Summary, directory: Path) -> None:
+        """Nothing was measured: an end is away, or is not what it was. At the very beginning that is for its user."""
+        reason = next(iter(summary.reasons), None)
+        why = reason.message if reason else "nothing was measured"
+        if not self.ledger.state.legs:
+            self.stopped = NightReason(code="outage", message=why)
+            self.unavailable = summary.verdict == "unavailable"
+        self.ledger.write(Void(number=began.number))
+        shutil.rmtree(directory, ignore_errors=True)
+        first = self.away is None
+        since = began.at if self.away is None else self.away.since
+        seconds = self.active - began.active + (self.away.seconds if self.away else 0.0)
+        self.away = Outage(end=_end_of(why), since=since, seconds=round(seconds, 1), why=why)
+        self.ledger.write(Away(outage=self.away))
+        if first:
+            self.tell(OutageSeen(self.away, over=False))
+
+    def _back(self) -> None:
+        if self.away is not None:
+            self.tell(OutageSeen(self.away, over=True))
+            self.away = None
+
+    def _bundle(self, directory: Path, summary: Summary) -> None:
+        """Bundles of the kinds of finding that have none yet."""
+        fresh = tuple(group for group in summary.findings if group.key not in self.bundles)
+        if fresh and wanted(summary):
+            bundle_run(directory, summary.model_copy(update={"findings": fresh}))
+            self.bundles |= bundles_of(self.directory, directory.name)
+
+    def _make_room(self) -> None:
+        limit = self.soak.settings.max_disk
+        if limit is None:
+            return
+        size, state = disk.size_of(self.directory), self.ledger.state
+        for leg in disk.spare(state.ordered, state.dropped):
+            if size <= limit:
+                return
+            size -= disk.drop(self.directory, leg)
+            self.ledger.write(Dropped(number=leg.number))
+            self.tell(BulkDropped(leg))
+        if size > limit:
+            text = f"what must be kept takes {size:,} bytes, over --max-disk {limit:,}: the soak ended there"
+            self.stopped = NightReason(code="disk", message=text)
+
+    def _full(self, error: SpecfuzzError) -> bool:
+        """Whether the disk is full: then the soak ends with what it has, and can go on when there is room."""
+        if not isinstance(error, HistoryError) or "No space left" not in str(error):
+            return False
+        self.stopped = NightReason(code="disk", message=f"{error}; make room, then: specfuzz resume DIR")
+        return True
+
+    def _booted(self, boot: Boot) -> None:
+        self.ledger.write(Booted(boot=boot))
+        self.tell(BootSeen(boot))
+
+    def _judge(self, *, running: bool = False) -> Night:
+        state = self.ledger.state
+        stopped = self.stopped
+        if stopped is None and self.away is not None and not running:
+            text = f"{self.away.end} could not be measured when the soak ended: {self.away.why}"
+            stopped = NightReason(code="outage", message=text)
+        state.active = max(state.active, self.active) if not state.finished else state.active
+        ending = Ending(
+            ended=now(),
+            running=running,
+            interrupted=not running and not state.finished and stopped is None,
+            partial=self.partial,
+            stopped=stopped,
+            unavailable=self.unavailable,
+            bytes_kept=disk.size_of(self.directory),
+        )
+        night = judged(self.soak, state, ending, self.bundles)
+        write_night(self.directory, night)
+        return night
+
+
+def _end_of(why: str) -> str:
+    return "the reference" if "reference" in why else "the candidate"

@@ -1,0 +1,69 @@
+"""The directory of a soak: how it is made, and what can be read of it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from fuzzer.errors import HistoryError, UsageError
+from fuzzer.night import NIGHT, Night
+from fuzzer.plan import Plan
+from fuzzer.report.files import load_summary
+from fuzzer.repro.bundle import BUNDLE, BundleError, read_bundle
+from fuzzer.repro.collect import BUNDLES
+from fuzzer.run import rejudge
+from fuzzer.soak.ledger import LEGS, Settings, new_soak, write_soak
+from fuzzer.summary import Summary
+
+SUMMARY = "summary.json"
+
+
+def make(plan: Plan, settings: Settings, out: Path, night_id: str | None = None) -> Path:
+    """Make the directory of a soak that begins now. UsageError if it exists, or cannot be made."""
+    soak = new_soak(plan, settings, night_id)
+    directory = out / soak.night_id
+    try:
+        (directory / LEGS).mkdir(parents=True)
+        write_soak(directory, soak)
+    except FileExistsError:
+        raise UsageError(f"--name: {directory} exists already; resume it, or choose another name") from None
+    except OSError as error:
+        raise UsageError(f"--out: cannot make {directory}: {error.strerror}") from None
+    return directory
+
+
+def read_night(directory: Path) -> Night:
+    """Read ``night.json``. Raises HistoryError."""
+    path = directory / NIGHT
+    try:
+        return Night.model_validate_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise HistoryError(f"{path}: no verdict of a soak here; go on with: specfuzz resume DIR") from error
+
+
+def write_night(directory: Path, night: Night) -> None:
+    """Write ``night.json`` whole or not at all; a full disk leaves the old one, and the ledger can make it anew."""
+    temporary = directory / f".{NIGHT}.tmp"
+    try:
+        temporary.write_text(night.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        temporary.replace(directory / NIGHT)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def ended_summary(leg: Path) -> Summary:
+    """A leg that had ended, judged again from its history; its summary where the history is gone."""
+    try:
+        return rejudge(leg)
+    except HistoryError:
+        return load_summary(leg / SUMMARY)
+
+
+def bundles_of(directory: Path, run_id: str = "*") -> dict[str, str]:
+    """The first bundle of each dedupe key, as a path in the soak's directory."""
+    found: dict[str, str] = {}
+    for path in sorted((directory / LEGS).glob(f"{run_id}/{BUNDLES}/*/{BUNDLE}")):
+        with suppress(BundleError):
+            found.setdefault(read_bundle(path).key, str(path.parent.relative_to(directory)))
+    return found
