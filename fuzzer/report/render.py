@@ -63,18 +63,18 @@ def render(summary: Summary, screen: Screen, directory: Path | None = None) -> N
     show_decisions(summary, screen)
     _cells(summary, screen)
     show_figures(summary, screen)
-    _section(screen, "Undecided cells", undecided(summary))
-    _section(screen, "Candidates compared", map(comparison, summary.comparisons))
-    _section(screen, "Divergence", divergences(summary))
-    _section(screen, "What came back, where anything went wrong", _counts(summary))
+    section(screen, "Undecided cells", undecided(summary))
+    section(screen, "Candidates compared", map(comparison, summary.comparisons))
+    section(screen, "Divergence", divergences(summary))
+    section(screen, "What came back, where anything went wrong", _counts(summary))
     _findings(summary, screen)
-    _section(screen, "Waivers", map(_waiver, summary.waivers))
-    _section(screen, "Vacuity guards", guards(summary))
-    _section(screen, "Calibration (a prompt is judged if the control gets it right)", calibrated(summary.calibration))
-    _section(screen, "Preflight", _preflight(summary))
-    _section(screen, "Who was asked", [endpoint(end) for end in summary.endpoints] + [run_line(summary)])
-    _section(screen, f"Ruled out, at {percent(summary.confidence)} (one-sided)", exclusions(summary))
-    _section(screen, "Scope", [clean(summary.scope, 2000)])
+    section(screen, "Waivers", map(_waiver, summary.waivers))
+    section(screen, "Vacuity guards", guards(summary))
+    section(screen, "Calibration (a prompt is judged if the control gets it right)", calibrated(summary.calibration))
+    section(screen, "Preflight", _preflight(summary))
+    section(screen, "Who was asked", [endpoint(end) for end in summary.endpoints] + [run_line(summary)])
+    section(screen, f"Ruled out, at {percent(summary.confidence)} (one-sided)", exclusions(summary))
+    section(screen, "Scope", [clean(summary.scope, 2000)])
     if directory is not None:
         _files(summary, screen, directory)
 
@@ -85,14 +85,16 @@ def render_verdict(summary: Summary, screen: Screen) -> None:
     screen.print(Text(verdict_line(summary), STYLE[tone(summary)]), soft_wrap=True)
 
 
-def _section(screen: Screen, title: str, lines: Iterable[str]) -> None:
+def section(screen: Screen, title: str, lines: Iterable[str]) -> None:
+    """Print a titled list, or nothing where it is empty."""
     found = list(lines)
     if found:
         screen.print(Text(f"\n{title}", "bold"))
-        _bullets(screen, found)
+        bullets(screen, found)
 
 
-def _bullets(screen: Screen, lines: Iterable[str], indent: int = 2) -> None:
+def bullets(screen: Screen, lines: Iterable[str], indent: int = 2) -> None:
+    """Print a list."""
     for line in lines:
         hang(screen, Text(line), f"{' ' * indent}- ", " " * (indent + 2))
 
@@ -110,7 +112,7 @@ def _reasons(summary: Summary, screen: Screen) -> None:
         if reason.cell != at and reason.cell:
             hang(screen, Text(f"at {place_of(reason.cell, summary)}:"), "  ", "  ")
         at = reason.cell
-        _bullets(screen, [f"{clean(reason.message, 500)} [{reason.code}]"], indent=4 if at else 2)
+        bullets(screen, [f"{clean(reason.message, 500)} [{reason.code}]"], indent=4 if at else 2)
 
 
 def _cells(summary: Summary, screen: Screen) -> None:

@@ -7,7 +7,7 @@ files of up to 30 MB.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -54,7 +54,7 @@ def properties(whole: ET.Element, **values: object) -> None:
 
 
 def case(
-    whole: ET.Element, classname: str, name: str, result: Result, lines: Sequence[str], seconds: float = 0.0
+    whole: ET.Element, classname: str, name: str, result: Result, lines: Iterable[str], seconds: float = 0.0
 ) -> None:
     """A new case of a suite; ``lines`` tell more of it."""
     found = ET.SubElement(
