@@ -52,6 +52,7 @@ KEYS = {
     "p50_concurrency",
     "speed_temperature",
 }
+SOAK = "soak"  # a table of its own in the file, which only ``specfuzz soak`` reads
 HEADS = ("fp32", "bf16", "fp16", "fp8", "nvfp4", "w4a16")
 ALIASES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -71,7 +72,7 @@ def read_config(path: Path) -> dict[str, object]:
         raise UsageError(f"--config: {path} is not valid TOML: {error}") from None
     options = {key.replace("-", "_"): value for key, value in table.items()}
     for key in options:
-        if key not in KEYS:
+        if key not in KEYS and not (key == SOAK and isinstance(options[key], dict)):
             raise UsageError(f"--config: {path}: unknown key {key!r}; known are {', '.join(sorted(KEYS))}")
     return {key: substituted(value, key) for key, value in options.items()}
 
@@ -99,18 +100,18 @@ def build_plan(given: Options, config: Options | None = None) -> Plan:
             concurrency=_levels(options),
             schedules=_schedules(options),
             families=_names(options, "family"),
-            corpora=tuple(_strings(options, "corpus")),
+            corpora=tuple(texts(options, "corpus")),
             weave=_flag(options, "weave", True),
-            pad=_maybe(options, "pad", _integer, 2000),
-            fuzz=_integer(options, "fuzz", 0),
-            seed=_integer(options, "seed", 0),
+            pad=_maybe(options, "pad", integer, 2000),
+            fuzz=integer(options, "fuzz", 0),
+            seed=integer(options, "seed", 0),
             sampling=_sampling(options),
             policy=_policy(options),
-            budget_seconds=_duration(options, "budget"),
+            budget_seconds=duration(options, "budget"),
             redact_content=_flag(options, "redact_content", False),
             waivers=_waivers(options),
-            wait_ready=_duration(options, "wait_ready") or 0.0,
-            p50_concurrency=_maybe(options, "p50_concurrency", _integer, 8),
+            wait_ready=duration(options, "wait_ready") or 0.0,
+            p50_concurrency=_maybe(options, "p50_concurrency", integer, 8),
             speed_temperature=_maybe(options, "speed_temperature", _number, 0.7),
         )
     except ValidationError as error:
@@ -132,7 +133,7 @@ def _endpoints(options: Options, role: str, heads: Mapping[str, str]) -> tuple[E
     endpoints = []
     for given in _given(options, role):
         precision = heads.get(f"{role}:{given.name}", heads.get(given.name)) or _precision(given)
-        shared = header_table(_strings(options, "header"))
+        shared = header_table(texts(options, "header"))
         own = header_table([f"{key}={value}" for key, value in given.headers.items()])
         try:
             endpoints.append(
@@ -155,7 +156,7 @@ def _endpoints(options: Options, role: str, heads: Mapping[str, str]) -> tuple[E
 def _given(options: Options, role: str) -> list[EndpointTable]:
     listed = tables(role, options.get(role))
     if listed is None:
-        return [EndpointTable(*_named(text, role)) for text in _strings(options, role)]
+        return [EndpointTable(*_named(text, role)) for text in texts(options, role)]
     for table in listed:
         if not _NAME.fullmatch(table.name):
             raise UsageError(f"--config: {table.name!r} is no name; write for example [{role}.fp8]")
@@ -185,7 +186,7 @@ def _named(text: str, role: str) -> tuple[str, str]:
 
 def _heads(options: Options) -> dict[str, str]:
     heads: dict[str, str] = {}
-    for text in _strings(options, "lm_head"):
+    for text in texts(options, "lm_head"):
         name, sign, precision = text.partition("=")
         if not sign or not precision or not _NAME.fullmatch(precision):
             raise UsageError(
@@ -216,7 +217,7 @@ def _sampling(options: Options) -> Sampling:
     tokens = options.get("max_tokens")
     return Sampling.model_validate(
         {
-            "max_tokens": None if tokens is None else _integer(options, "max_tokens", 256),
+            "max_tokens": None if tokens is None else integer(options, "max_tokens", 256),
             "thinking": thinking,
             "stream": _flag(options, "stream", True),
             "timeout": _number(options, "timeout", 120.0),
@@ -231,8 +232,8 @@ def _policy(options: Options) -> Policy:
         {
             "max_wrong_rate": _share(options, "max_wrong_rate", 0.01),
             "confidence": _share(options, "confidence", 0.95),
-            "requests": None if requests is None else _integer(options, "requests", 1),
-            "control_requests": _integer(options, "control_requests", 60),
+            "requests": None if requests is None else integer(options, "requests", 1),
+            "control_requests": integer(options, "control_requests", 60),
             "early_stop": _flag(options, "early_stop", True),
             "require_speculation": _flag(options, "require_speculation", True),
         }
@@ -272,13 +273,14 @@ def _schedules(options: Options) -> tuple[ScheduleName, ...]:
 
 
 def _names(options: Options, key: str) -> tuple[str, ...]:
-    names = [name.strip() for text in _strings(options, key) for name in text.split(",")]
+    names = [name.strip() for text in texts(options, key) for name in text.split(",")]
     if "" in names:
         raise UsageError(f"--{key}: a name is empty; write for example --{key} NAME,NAME")
     return tuple(names)
 
 
-def _strings(options: Options, key: str) -> list[str]:
+def texts(options: Options, key: str) -> list[str]:
+    """A text, or a list of them. UsageError for anything else."""
     value = options.get(key)
     if value is None:
         return []
@@ -312,7 +314,8 @@ def _convert(key: str, value: object, convert: Callable[[str], T], example: str)
         ) from None
 
 
-def _integer(options: Options, key: str, default: int) -> int:
+def integer(options: Options, key: str, default: int) -> int:
+    """A whole number; ``default`` where it is not given. UsageError for anything else."""
     return _convert(key, options.get(key, default), int, f"--{key.replace('_', '-')} {default}")
 
 
@@ -335,7 +338,8 @@ def _text(options: Options, key: str) -> str | None:
     return None if value is None else str(value)
 
 
-def _duration(options: Options, key: str) -> float | None:
+def duration(options: Options, key: str) -> float | None:
+    """Seconds, from a text such as 90s, 20m or 8h; None where it is not given. UsageError for anything else."""
     value = options.get(key)
     if value is None:
         return None

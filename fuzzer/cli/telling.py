@@ -33,8 +33,12 @@ def report(
     Several runs (for instance one a head precision) become one report in a directory of its own, as merge makes it.
     """
     from fuzzer.cli.running import merge_and_report, show
+    from fuzzer.soak.ledger import is_soak
+    from fuzzer.soak.telling import show_night
 
-    if len(directories) == 1:
+    if len(directories) == 1 and is_soak(directories[0]):
+        show_night(directories[0], as_json=json, quiet=quiet)
+    elif len(directories) == 1:
         show(directories[0], as_json=json, quiet=quiet)
     else:
         merge_and_report(directories, out, as_json=json, quiet=quiet, command="report")

@@ -109,7 +109,7 @@ class _Conductor:
         self._before = state.active
         self.boots = BootWatch(state.boot, state.counters, self._booted)
         self.bundles = bundles_of(self.directory)
-        self.tell(SoakStarted(self.soak, str(self.directory), resumed=state.processes > 0))
+        self.tell(SoakStarted(self.soak, str(self.directory), state.processes > 0, tuple(state.ordered)))
         mistake: SpecfuzzError | None = None
         if not state.finished:
             self.ledger.write(Process(at=now()))

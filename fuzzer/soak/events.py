@@ -11,11 +11,12 @@ from fuzzer.soak.ledger import Began, SoakManifest
 
 @dataclass(frozen=True, slots=True)
 class SoakStarted:
-    """A process takes the soak up; ``resumed`` if it is not the first."""
+    """A process takes the soak up; ``resumed`` if it is not the first. ``legs`` had ended before it."""
 
     soak: SoakManifest
     directory: str
     resumed: bool
+    legs: tuple[Leg, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from fuzzer.soak.ledger import Choice
 
 LEG_REQUESTS = 64  # judged answers of a leg's gated cell: large enough to cover a leg's fixed cost, short to resume
 LEG_CONTROL = 24  # and of its control, which acceptance is compared with
+LEG_LIMIT = 0.05  # what so many clean answers rule out: a leg that shows nothing passes
 WINDOW = 8  # families in a leg
 ANCHOR_SCHEDULE: ScheduleName = "closed-loop"
 
@@ -43,7 +44,8 @@ def leg_plan(choice: Choice, base: Plan, seconds: float | None) -> Plan:
 
 
 def _policy(policy: Policy) -> Policy:
-    return policy.model_copy(update={"requests": LEG_REQUESTS, "control_requests": LEG_CONTROL})
+    fixed = {"requests": LEG_REQUESTS, "control_requests": LEG_CONTROL, "max_wrong_rate": LEG_LIMIT, "confidence": 0.95}
+    return policy.model_copy(update=fixed)
 
 
 def arms(plan: Plan) -> tuple[Arm, ...]:
