@@ -12,10 +12,12 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from fuzzer.manifest import new_manifest, write_manifest
+from fuzzer.report.night import write_night
 from fuzzer.report.page import html
 from fuzzer.report.page.compared import write_comparison
 
 from . import factory
+from .night import factory as nights
 from .test_compared import BOTH
 from .test_page import run
 
@@ -94,6 +96,27 @@ def test_the_comparison_of_two_runs_opens_alone_and_can_be_read_by_all(browser: 
     assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
     opened.page.click("#theme")
     assert opened.page.evaluate("document.documentElement.dataset.theme") == "light"
+    opened.context.close()
+
+
+def test_the_report_of_a_night_opens_alone_and_can_be_read_by_all(browser: Browser, tmp_path: Path) -> None:
+    night = nights.interrupted()
+    write_night(tmp_path, night, nights.trend())
+    opened = Opened(browser, tmp_path / "night.html", 390, "dark")
+    page = opened.page
+    page.click("#unfold")
+    assert (opened.said, opened.asked) == ([], [(tmp_path / "night.html").as_uri()])
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    found = Axe().run(page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    page.fill("input[data-filter=legs]", "anchor")
+    anchors = sum(leg.purpose == "anchor" for leg in night.legs)
+    assert 0 < page.locator("#t-legs tbody tr:visible").count() == anchors < len(night.legs)
+    with page.expect_download() as wait:
+        page.click("button[data-csv=cells]")
+    wait.value.save_as(tmp_path / "cells.csv")
+    rows = list(csv.DictReader((tmp_path / "cells.csv").read_text(encoding="utf-8").splitlines()))
+    assert sorted(int(row["judged"]) for row in rows) == sorted(cell.n for cell in night.cells)
     opened.context.close()
 
 

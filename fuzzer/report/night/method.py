@@ -8,25 +8,25 @@ from fuzzer.report.page.glossary import GLOSSARY
 
 METHOD: Final = (
     "A night is a row of legs. A leg is a gate of a fixed, small size with its own seed: both ends get the same "
-    "prompts at temperature 0, with as many requests in flight on one as on the other, and rules check each answer."
-    " A leg that did not fill its batch, or in which a server restarted, is shown and counts for nothing.",
+    "prompts at temperature 0, with as many requests in flight on one as on the other, and rules check each answer. A"
+    " leg that did not fill its batch, or in which a server restarted, is shown and counts for nothing.",
     "A certain finding that no reference exchange shows fails the night at once, as it fails a gate: one is enough.",
-    "All that is decided by counting is decided once, at the end, from the counts of all legs added up cell by "
-    "cell. A cell fails if its failure rate is shown to be above the limit (exact lower bound, Clopper-Pearson "
-    "1934), if it fails more often than the reference on the same prompts, in service failures or in material "
-    "divergence (exact McNemar tests, 1947, one-sided). The night may raise a false alarm by counting in 1 of 1,000"
-    " nights (alpha 0.001), shared out over its cells by Holm (1979), not in 1 of 1,000 for each cell.",
-    "A cell passes if the one-sided upper bound of its failure rate is under the limit. The bound holds for each "
-    "cell by itself. Much of the night goes where findings appear, so a cell's size is not independent of what it "
+    "All that is decided by counting is decided once, at the end, from the counts of all legs added up cell by cell. "
+    "A cell fails if its failure rate is shown to be above the limit (exact lower bound, Clopper-Pearson 1934), if it"
+    " fails more often than the reference on the same prompts, in service failures or in material divergence (exact "
+    "McNemar tests, 1947, one-sided). The night may raise a false alarm by counting in 1 of 1,000 nights (alpha "
+    "0.001), shared out over its cells by Holm (1979), not in 1 of 1,000 for each cell.",
+    "A cell passes if the one-sided upper bound of its failure rate is under the limit. The bound holds for each cell"
+    " by itself. Up to every second leg goes where findings appear, so a cell's size is not independent of what it "
     "showed.",
     "Drift: the anchor set is asked again every few minutes. Cochran and Armitage's test (1954, 1955), one-sided, "
-    "asks whether its answers fail more often the more requests the boot has had. It is blind to what was wrong "
-    "from the start, to what comes and goes, to fewer than five failures, and to what only other prompts or traffic"
-    " provoke.",
+    "asks whether its answers fail more often the more requests the boot has had. It is blind to what was wrong from "
+    "the start, to what comes and goes, to fewer than five failures, and to what only other prompts or traffic "
+    "provoke.",
     "Boots: an exact one-sided test of each boot against all others together, adjusted for the number of boots. It "
     "needs at least two boots, says nothing of starts that the night did not see, and a boot of few legs can hide. "
-    "Legs of different boots had different traffic; a boot that got more of the hard traffic can look worse than it"
-    " is.",
+    "Legs of different boots had different traffic; a boot that got more of the hard traffic can look worse than it "
+    "is.",
     "Both take answers to be independent. Failures that come in clusters make the tests too eager; look at the legs.",
     "Lost exchanges (in flight when a process ended) are in no rate and were not asked again. A clean night clears "
     "nothing below the rates that it rules out, and nothing about other traffic, prompts, builds or hardware.",

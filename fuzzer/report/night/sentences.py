@@ -37,8 +37,8 @@ CODES: Final[dict[NightCode, str]] = {
     "bound-open": "too few answers to tell: a bound is neither met nor broken",
     "leg-undecided": "a leg came to no verdict",
     "outage": "an end could not be measured for a time",
-    "interrupted": "stopped before the end; what was measured is kept",
-    "disk": "the disk limit took bulk history; counts and findings are kept",
+    "interrupted": "stopped before the end",
+    "disk": "bulk history was dropped at the disk limit",
 }
 Outcome = Literal["clean", "failures", "FAIL", "not judged"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 from fuzzer.night import (
     Boot,
@@ -25,7 +26,7 @@ from fuzzer.night import (
 )
 from fuzzer.plan import ScheduleName
 from fuzzer.report.night import TrendLine, TrendNote
-from fuzzer.stats import clopper_pearson_lower, clopper_pearson_upper, mcnemar, unpaired
+from fuzzer.stats import clopper_pearson_lower, clopper_pearson_upper, fisher, mcnemar
 from fuzzer.summarise import EXIT
 from fuzzer.summary import VerdictName
 
@@ -134,7 +135,7 @@ def boots(legs: Sequence[Leg], bad: int = 0) -> tuple[Boot, ...]:
     return tuple(
         Boot(
             number=number, since=since, why="the soak began" if number == 1 else "its start time changed", legs=count,
-            k=k, n=n, p=unpaired(k, n, failed - k, judged - n, "greater").p if len(counts) > 1 else None,
+            k=k, n=n, p=fisher(k, n, failed - k, judged - n, "greater") if len(counts) > 1 else None,
             bad=number == bad,
         )
         for number, (since, count, k, n) in counts.items()
@@ -178,12 +179,14 @@ def night(
     )  # fmt: skip
 
 
+@cache
 def clean(count: int = 60) -> Night:
     legs = draw(count, lambda number, boot, since: 0.0)
     passed = NightReason(code="passed", message="every gated cell is under 1 % at 95 %")
     return night(legs, "pass", [passed], drifts=[drift(legs, p=None)])
 
 
+@cache
 def bleeding() -> Night:
     legs = draw(60, lambda number, boot, since: 0.0004, bled=(17, 22, 37))
     told = NightReason(
@@ -193,6 +196,7 @@ def bleeding() -> Night:
     return night(legs, "fail", [told], drifts=[drift(legs, p=0.41)])
 
 
+@cache
 def drifting() -> Night:
     legs = draw(60, lambda number, boot, since: 0.0005 * since)
     told = NightReason(code="drift", message="the anchor set fails more often later in a boot's life: p 3.1e-06")
@@ -204,6 +208,7 @@ def drifting() -> Night:
     return night(legs, "fail", [told, *worse], drifts=[drift(legs, p=3.1e-6, flagged=True)])
 
 
+@cache
 def bad_boot() -> Night:
     firsts = (0, 12, 24, 36, 48)
     legs = draw(60, lambda number, boot, since: 0.03 if boot == 3 else 0.0003, boots=firsts)
@@ -211,6 +216,7 @@ def bad_boot() -> Night:
     return night(legs, "fail", [told], drifts=[drift(legs, p=0.2)], bad=3)
 
 
+@cache
 def interrupted() -> Night:
     legs = draw(14, lambda number, boot, since: 0.0002, boots=(0, 6))
     gone = Outage(end="candidate", since=moment(44), seconds=420.0, why="connection refused")
