@@ -13,7 +13,7 @@ from typing import get_args
 
 from docs.commands import cli, configuration
 from docs.markdown import prose, table
-from docs.schema import history, python, summary
+from docs.schema import history, night, python, summary
 from docs.words import CELL_STATUSES, CERTAINTIES, OTHER_EXITS, REASONS, VERDICTS
 from fuzzer.decisions import VACUOUS
 from fuzzer.finding import Certainty
@@ -174,6 +174,7 @@ PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
     "configuration.md": configuration,
     "verdicts.md": verdicts,
     "summary.md": summary,
+    "night.md": night,
     "history.md": history,
     "python.md": python,
     "families.md": families,

@@ -12,6 +12,8 @@ from pydantic import BaseModel, TypeAdapter
 import fuzzer
 from docs.markdown import prose, table
 from fuzzer.history.records import HISTORY_VERSION, AnyRecord
+from fuzzer.night import NIGHT_VERSION
+from fuzzer.report.night.sentences import CODES, FAILING
 from fuzzer.report.schema import schema
 from fuzzer.summary import SCHEMA_VERSION
 
@@ -30,6 +32,27 @@ def summary() -> Iterator[str]:
         '`importlib.resources.files("fuzzer.report") / "summary.schema.json"`.',
     )
     yield from _record("Summary", whole, _holds)
+    yield from _definitions(whole, _holds)
+
+
+def night() -> Iterator[str]:
+    """Every record of ``night.json`` with its fields."""
+    whole: _Schema = schema("night")
+    yield from prose(
+        "# night.json",
+        f"What a soak's directory holds in `night.json`: version {NIGHT_VERSION}. Changes are additive; "
+        "`night_version` grows when a field's meaning changes. All fields are always there. Rates are shares from 0 "
+        "to 1, times are seconds, moments are ISO 8601 in UTC. [Read a night](../read-a-night.md) says what the numbers mean.",
+        "The [JSON Schema](../../fuzzer/report/night.schema.json) (draft 2020-12) ships with the package: "
+        '`importlib.resources.files("fuzzer.report") / "night.schema.json"`.',
+        "## Reasons",
+        "`reasons[].code`. A reason that fails the night wins over all others.",
+    )
+    yield from table(
+        ("code", "fails?", "when"),
+        ((f"`{code}`", "yes" if code in FAILING else "no", when) for code, when in CODES.items()),
+    )
+    yield from _record("Night", whole, _holds)
     yield from _definitions(whole, _holds)
 
 

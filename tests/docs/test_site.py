@@ -61,10 +61,11 @@ def test_a_page_asks_nothing_from_elsewhere(site: Path) -> None:
     assert not re.search(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", styles)
 
 
-def test_the_schema_of_the_summary_is_published(site: Path) -> None:
-    published = json.loads((site / "files/fuzzer/report/summary.schema.json").read_text(encoding="utf-8"))
-    assert published == schema()
-    assert "files/fuzzer/report/summary.schema.json" in (site / "reference/summary.html").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["summary", "night"])
+def test_a_schema_is_published_and_linked_from_its_page(site: Path, name: str) -> None:
+    file = f"files/fuzzer/report/{name}.schema.json"
+    assert json.loads((site / file).read_text(encoding="utf-8")) == schema(name)
+    assert file in (site / "reference" / f"{name}.html").read_text(encoding="utf-8")
 
 
 def test_links_that_lead_nowhere_fail_the_build(tmp_path: Path) -> None:
