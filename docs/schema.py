@@ -42,7 +42,8 @@ def night() -> Iterator[str]:
         "# night.json",
         f"What a soak's directory holds in `night.json`: version {NIGHT_VERSION}. Changes are additive; "
         "`night_version` grows when a field's meaning changes. All fields are always there. Rates are shares from 0 "
-        "to 1, times are seconds, moments are ISO 8601 in UTC. [Read a night](../read-a-night.md) says what the numbers mean.",
+        "to 1, times are seconds, moments are ISO 8601 in UTC.",
+        "[Read a night](../read-a-night.md) says what the numbers mean.",
         "The [JSON Schema](../../fuzzer/report/night.schema.json) (draft 2020-12) ships with the package: "
         '`importlib.resources.files("fuzzer.report") / "night.schema.json"`.',
         "## Reasons",
