@@ -7,7 +7,7 @@ change of them is seen; a test fails where one is stale. Nothing in them depends
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import get_args
 
@@ -15,8 +15,11 @@ from docs.commands import cli, configuration
 from docs.markdown import prose, table
 from docs.schema import history, night, python, summary
 from docs.words import CELL_STATUSES, CERTAINTIES, OTHER_EXITS, REASONS, VERDICTS
+from fuzzer.alerts.metrics import METRICS, OTHER
 from fuzzer.decisions import VACUOUS
-from fuzzer.finding import Certainty
+from fuzzer.finding import Certainty, Kind
+from fuzzer.history.records import Arm, Outcome
+from fuzzer.night import Purpose
 from fuzzer.oracles import ORACLES
 from fuzzer.plan import Engine
 from fuzzer.prompts import describe
@@ -169,6 +172,37 @@ def counters() -> Iterator[str]:
             yield from table(("sample", "read as"), ((f"`{name}`", f"`{field}`") for name, field in named.items()))
 
 
+def metrics() -> Iterator[str]:
+    """The metrics that a soak exposes."""
+    yield from prose(
+        "# Metrics of a soak",
+        "What `--metrics-port` serves and `--textfile` writes while a soak goes on; [running every "
+        "night](../soak-schedule.md) says how to collect it. `lm_head` is `unstated` where nobody stated it, and a "
+        f"name that is not known is `{OTHER}`. Counters begin at 0 with each process: `rate()` and `increase()` allow "
+        "for that.",
+    )
+    yield from table(
+        ("metric", "type", "labels", "what"),
+        (
+            (f"`{each.name}`", each.kind, ", ".join(f"`{label}`" for label in each.labels) or "-", each.help)
+            for each in METRICS.values()
+        ),
+    )
+    named: tuple[tuple[str, Iterable[str]], ...] = (
+        ("arm", get_args(Arm)),
+        ("certainty", get_args(Certainty)),
+        ("kind", get_args(Kind)),
+        ("purpose", get_args(Purpose)),
+        ("outcome` of `specfuzz_exchanges_total", get_args(Outcome)),
+        ("outcome` of `specfuzz_legs_total` and `specfuzz_verdict", get_args(VerdictName)),
+    )
+    yield from prose("## Values of labels")
+    yield from table(
+        ("label", "values"),
+        ((f"`{label}`", ", ".join(f"`{value}`" for value in values)) for label, values in named),
+    )
+
+
 PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
     "cli.md": cli,
     "configuration.md": configuration,
@@ -182,6 +216,7 @@ PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
     "schedules.md": schedules,
     "faults.md": faults,
     "counters.md": counters,
+    "metrics.md": metrics,
 }
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Final, Literal, get_args
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from fuzzer.events import BlockJudged, Event, ExchangeDone, ExchangeSent, FindingSeen, RunFinished, RunStarted
+from fuzzer.finding import Certainty, Kind
 from fuzzer.history.records import Arm, Outcome
 from fuzzer.night import CellCount, Leg, Purpose
 from fuzzer.plan import Cell, ScheduleName
@@ -127,6 +129,8 @@ class NightMetrics:
             self._set(name, 0)
         for outcome in get_args(VerdictName):
             self._set("specfuzz_verdict", 0, outcome)
+        for found in product(get_args(Kind), get_args(Certainty), _ARMS):  # increase() does not see a series begin
+            self._set("specfuzz_findings_total", 0, *found)
         self._progress()
         self.registry.register(self)
 
@@ -144,6 +148,8 @@ class NightMetrics:
             self._add("specfuzz_findings_total", 1, found.kind, found.certainty, found.arm)
         elif isinstance(event, RunStarted):
             self._cells = {cell.key: cell for cell in event.plan.cells()}
+            for cell in self._cells.values():
+                self._count(cell, 0, 0)
             self._nothing_in_flight()
         elif isinstance(event, RunFinished):
             self._nothing_in_flight()

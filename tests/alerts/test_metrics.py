@@ -102,6 +102,12 @@ def test_a_leg_leaves_its_verdict_its_speed_and_its_acceptance() -> None:
     assert value(metrics, "specfuzz_acceptance_length_tokens", **LABELS) == 3.5
 
 
+def test_a_series_begins_at_zero_so_that_its_first_rise_is_seen() -> None:
+    metrics = begun()
+    assert judged(metrics) == (0, 0)
+    assert value(metrics, "specfuzz_findings_total", kind="bleed", certainty="certain", arm="candidate") == 0
+
+
 def test_findings_are_counted_by_kind_and_certainty() -> None:
     metrics = begun()
     metrics(FindingSeen(factory.bleed()))
