@@ -15,6 +15,8 @@ from fuzzer.cli import plan as plan_command
 from fuzzer.cli import power as power_command
 from fuzzer.cli import repro as repro_command
 from fuzzer.cli import servers, telling
+from fuzzer.cli import soak as soak_command
+from fuzzer.cli import trend as trend_command
 from fuzzer.cli.listing import families, faults, oracles, schedules
 from fuzzer.cli.telling import Directory, Json, Out, Quiet
 
@@ -189,13 +191,19 @@ def gate(
 
 @app.command(epilog=EXITS, short_help="Go on with an interrupted run.")
 def resume(directory: Directory, header: Headers = None, json: Json = False, quiet: Quiet = False) -> None:
-    """Go on with an interrupted run; nothing recorded is lost or sent again."""
+    """Go on with an interrupted run or soak; nothing recorded is lost or sent again."""
     from fuzzer.cli.running import resume_and_report
+    from fuzzer.cli.soak import run_soak
     from fuzzer.report.listeners import Manner
+    from fuzzer.soak.ledger import is_soak
+    from fuzzer.soak.options import Telling
 
+    if is_soak(directory):
+        raise typer.Exit(run_soak(directory, Telling(), header or [], as_json=json, quiet=quiet))
     raise typer.Exit(resume_and_report(directory, header or [], Manner(json, quiet)))
 
 
+app.command("soak", epilog=EXITS, short_help="Hours of rotating traffic, and one verdict.")(soak_command.soak)
 app.command("judge", epilog=EXITS, short_help="Judge a recorded run again.")(telling.judge)
 app.command("merge", epilog=EXITS, short_help="Put several runs into one table.")(telling.merge)
 app.command(
@@ -206,6 +214,12 @@ app.command(
 app.command("report", short_help="Show a run's verdict, or that of several as one.")(telling.report)
 app.command("export", short_help="A run as CSV or Parquet tables.")(telling.export)
 app.command("findings", short_help="What runs found, each kind once.")(repro_command.findings)
+app.command("trend", epilog=trend_command.TREND_EXITS, short_help="Is the last night worse than those before?")(
+    trend_command.trend
+)
+app.command("prune", epilog=trend_command.PRUNE_EXITS, short_help="Remove old runs; the trend keeps the numbers.")(
+    trend_command.prune
+)
 app.command("replay", epilog=repro_command.REPLAY_EXITS, short_help="Is a bundle's bug still there?")(
     repro_command.replay
 )
