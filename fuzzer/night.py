@@ -88,7 +88,7 @@ class Leg(Figures):
     """One leg that has ended.
 
     ``first_request`` is how many requests the candidate's boot had got from us when the leg began, ``active`` how long
-    the soak had been at work, in seconds. ``reasons`` are the gate's own, in words.
+    the soak had been at work when it ended, in seconds. ``reasons`` are the gate's own, in words.
     """
 
     number: int

@@ -39,7 +39,7 @@ def anchor_legs(night: Night) -> list[Leg]:
 
 
 def points(legs: Sequence[Leg]) -> dict[str, list[tuple[Leg, Point]]]:
-    """Each candidate's answers by leg, from the cells that count."""
+    """Each candidate's answers by leg, from all cells that count: the same that the drift test goes by."""
     found: dict[str, list[tuple[Leg, Point]]] = {}
     for leg in legs:
         for name in dict.fromkeys(cell.candidate for cell in leg.cells if _told(cell)):
@@ -50,7 +50,7 @@ def points(legs: Sequence[Leg]) -> dict[str, list[tuple[Leg, Point]]]:
 
 
 def _told(cell: CellCount) -> bool:
-    return cell.counted and cell.role == "gated" and cell.n > 0
+    return cell.counted and cell.n > 0
 
 
 def anchor_rows(night: Night) -> list[tuple[str, ...]]:

@@ -30,6 +30,7 @@ from fuzzer.report.text import clean, literal
 from fuzzer.report.words import percent, plural
 
 _NARROW: Final = 120  # columns under which a cell takes two lines
+_REASONS: Final = 12
 _GROUPS: Final = 12  # findings in full; the rest is in the files
 _STATUS: Final = {"pass": "green", "FAIL": "bold red", "open": "yellow"}
 _WIDE: Final = ("N", "status", "lm_head", "schedule", "failures", "rate", "bound", "reference", "p")
@@ -39,7 +40,9 @@ _SLIM: Final = ("N", "status", "lm_head\nschedule\ncandidate", "failures\nrate",
 def render_night(night: Night, screen: Screen, directory: Path | None = None, trend: TrendNote | None = None) -> None:
     """Print the whole report; ``directory`` is where the night's files are, if they are anywhere."""
     hang(screen, Text(verdict_line(night), STYLE[tone(night)]), "", "")
-    bullets(screen, reasons(night))
+    said = reasons(night)
+    more = [f"... and {plural(len(said) - _REASONS, 'more reason')}: see night.json"] * (len(said) > _REASONS)
+    bullets(screen, [*said[:_REASONS], *more])
     _cells(night, screen)
     section(screen, f"Ruled out, at {percent(night.confidence)} (one-sided)", exclusions(night))
     section(screen, "Over the night", [*map(drift_line, night.drifts), boots_line(night)])

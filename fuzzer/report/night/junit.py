@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from fuzzer.night import Boot, Drift, Night, NightCell
 from fuzzer.report.night.rows import interval
 from fuzzer.report.night.sentences import (
-    FAILING,
     amounts,
     boot_counts,
+    broken,
     drift_line,
     exclusion,
     ordered,
@@ -66,10 +66,11 @@ def _verdict(root: ET.Element, night: Night) -> None:
 
 def _cell(cell: NightCell, night: Night) -> Result:
     said = [clean(reason.message, LIMIT) for reason in night.reasons if reason.cell == cell.key]
-    broken = [reason for reason in night.reasons if reason.cell == cell.key and reason.code in FAILING]
     message = "; ".join(said or map(clean, cell.reasons)) or exclusion(cell, night)
-    if cell.status == "fail" or broken:
-        return Result("failure", message)
+    if cell.key in broken(night):
+        found = [each for each in night.findings if each.breaks and each.schedule == cell.schedule]
+        named = "; ".join(f"{clean(each.key)}: {each.count}" for each in found[:_FINDINGS])
+        return Result("failure", "; ".join(filter(None, (named, message))))
     if cell.role == "control":
         return Result("skipped", f"informational: the control fails {interval(cell.k, cell.n)}")
     return PASSED if cell.status == "pass" else Result("error", message)

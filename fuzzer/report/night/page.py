@@ -14,9 +14,9 @@ from fuzzer.report.night.charts import rates
 from fuzzer.report.night.earlier import TrendNote
 from fuzzer.report.night.method import METHOD, WORDS
 from fuzzer.report.night.sentences import (
-    FAILING,
     amounts,
     boots_line,
+    broken,
     drift_line,
     exclusions,
     hours,
@@ -112,12 +112,11 @@ def _tables(night: Night, trend: TrendNote | None) -> dict[str, Any]:
         "boots": Table(
             "boots", "Boots of the candidate", rows.BOOTS, tuple(map(rows.boot_row, night.boots)),
             tuple("bad" if boot.bad else "calm" for boot in night.boots),
-            "p: exact, one-sided: this boot against all others, adjusted for the number of boots",
+            rows.BOOTS_NOTE,
         ),
         "outages": Table("outages", "Outages", rows.OUTAGES, tuple(rows.outage_rows(night))),
         "anchors": Table(
-            "anchors", "The anchor set, leg by leg", rows.ANCHORS, tuple(anchor_rows(night)), (),
-            "interval: two-sided, 95 %, exact (Clopper-Pearson 1934)",
+            "anchors", "The anchor set, leg by leg", rows.ANCHORS, tuple(anchor_rows(night)), (), rows.ANCHORS_NOTE,
         ),
         "legs": Table(
             "legs", "Legs", rows.LEGS, tuple(rows.leg_row(leg, night.dropped) for leg in night.legs),
@@ -150,8 +149,8 @@ def _levels(night: Night) -> list[Level]:
 def _level(where: str, cells: list[NightCell], night: Night) -> Level:
     k, n = sum(cell.k for cell in cells), sum(cell.n for cell in cells)
     counts = f"{k:,} of {plural(n, 'judged answer')} failed"
-    named = {reason.cell for reason in night.reasons if reason.code in FAILING}
-    bad = [cell.schedule for cell in cells if cell.status == "fail" or cell.key in named]
+    breaking = broken(night)
+    bad = [cell.schedule for cell in cells if cell.key in breaking]
     open_ = [cell.schedule for cell in cells if cell.status == "open"]
     if bad:
         return Level(where, "NO", "bad", f"{counts}; it fails under {listed(bad)}")

@@ -30,11 +30,19 @@ FINDINGS: Final = (
 OUTAGES: Final = ("end", "since", "for", "why")
 TREND: Final = ("night", "verdict", "started", "failures", "rate", "flagged", "why")
 CELLS_NOTE: Final = (
-    "failures: answers graded wrong and candidate-only service failures, of those judged, all legs together; rate: "
-    "with its two-sided 95 % Wilson interval; bound: upper, one-sided, exact (Clopper-Pearson); p: exact McNemar "
-    "against the reference, one-sided, adjusted by Holm over the night's cells; material, service: prompts with "
-    "such a fault on the candidate only / on the reference only, and p; accepted: tokens per verify step; tokens/s:"
-    " candidate / reference"
+    "status: by the counts alone; failures: answers graded wrong and candidate-only service failures, of those "
+    "judged, all legs together; rate: with its two-sided 95 % Wilson interval; bound: upper, one-sided, exact "
+    "(Clopper-Pearson); p: exact McNemar against the reference, one-sided, adjusted by Holm over all tests of the "
+    "night; material, service: prompts with such a fault on the candidate only / on the reference only, and p; "
+    "accepted: tokens per verify step; tokens/s: candidate / reference"
+)
+BOOTS_NOTE: Final = (
+    "failures: of the judged answers of all cells that count, the control's too, in the legs that were not sent for "
+    "findings; p: exact, one-sided: this boot against all others, adjusted by Holm over all tests of the night"
+)
+ANCHORS_NOTE: Final = (
+    "right: of the judged answers of all its cells that count, the control's too; interval: two-sided, 95 %, exact "
+    "(Clopper-Pearson 1934)"
 )
 VALUES: Final = (
     "concurrency", "status", "lm_head", "candidate", "schedule", "role", "legs", "failed", "judged", "rate",

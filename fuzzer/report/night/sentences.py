@@ -37,7 +37,7 @@ CODES: Final[dict[NightCode, str]] = {
     "bound-open": "too few answers to tell: a bound is neither met nor broken",
     "leg-undecided": "a leg came to no verdict",
     "outage": "an end could not be measured for a time",
-    "interrupted": "stopped before the end",
+    "interrupted": "the night has not come to its end",
     "disk": "bulk history was dropped at the disk limit",
 }
 Outcome = Literal["clean", "failures", "FAIL", "not judged"]
@@ -70,8 +70,10 @@ def verdict_line(night: Night) -> str:
 
 
 def reasons(night: Night) -> list[str]:
-    """Every reason with its place, those that fail the night first."""
-    found = sorted(night.reasons, key=lambda reason: reason.code not in FAILING)
+    """Every reason with its place, those that fail the night first; what passed is told by `exclusions`."""
+    found = sorted(
+        (reason for reason in night.reasons if reason.code != "passed"), key=lambda reason: reason.code not in FAILING
+    )
     return [reason_line(reason, night) for reason in found]
 
 
@@ -140,7 +142,7 @@ def exclusion(cell: NightCell, night: Night) -> str:
 
 def drift_line(drift: Drift) -> str:
     """What the drift test says, with the counts that it rests on."""
-    whose = "the anchor set" if drift.on == "anchors" else "all legs (there are too few of the anchor set)"
+    whose = "the anchor set" if drift.on == "anchors" else "all legs but those sent for findings"
     halves = " then ".join(f"{k:,} of {n:,}{_share(k, n)}" for k, n in (drift.early, drift.late))
     counts = f"{plural(drift.legs, 'leg')}, first and second half: {halves} failed"
     who = f"{clean(drift.candidate, 60)}, on {whose}"
@@ -171,6 +173,19 @@ def boot_counts(boot: Boot) -> str:
 def outage_line(outage: Outage) -> str:
     """One outage."""
     return f"{clean(outage.end, 60)}, {clean(outage.since, 40)}, {duration(outage.seconds)}: {clean(outage.why, 300)}"
+
+
+def broken(night: Night) -> set[str]:
+    """The keys of the cells that break the night: by a count, or by a finding in one of their legs."""
+    named = {reason.cell for reason in night.reasons if reason.code in FAILING and reason.cell}
+    places = {
+        (leg.concurrency, leg.schedule, found.key.rpartition("@")[2])
+        for leg in night.legs
+        for found in leg.findings
+        if found.breaks
+    }
+    held = {cell.key for cell in night.cells if (cell.concurrency, cell.schedule, cell.candidate) in places}
+    return named | held | {cell.key for cell in night.cells if cell.status == "fail"}
 
 
 def status(cell: NightCell) -> str:

@@ -147,7 +147,7 @@ def drift(legs: Sequence[Leg], *, p: float | None, flagged: bool = False) -> Dri
     middle = len(anchors) // 2
 
     def total(half: Sequence[Leg]) -> tuple[int, int]:
-        return sum(one.cells[-1].k for one in half), sum(one.cells[-1].n for one in half)
+        return sum(one.cells[-1].k for one in half), sum(cell.n for one in half for cell in one.cells)
 
     return Drift(
         on="anchors", candidate="candidate", legs=len(anchors), p=p, early=total(anchors[:middle]),
@@ -190,8 +190,7 @@ def clean(count: int = 60) -> Night:
 def bleeding() -> Night:
     legs = draw(60, lambda number, boot, since: 0.0004, bled=(17, 22, 37))
     told = NightReason(
-        code="certain-finding", cell="candidate/nvfp4/c16/closed-loop",
-        message=f"{BLEED}: 3 certain findings in 3 legs; no reference exchange shows the like",
+        code="certain-finding", message=f"{BLEED}: 3 in 3 legs"
     )  # fmt: skip
     return night(legs, "fail", [told], drifts=[drift(legs, p=0.41)])
 

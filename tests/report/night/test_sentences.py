@@ -7,10 +7,12 @@ from fuzzer.report.night.rows import ranked
 from fuzzer.report.night.sentences import (
     amounts,
     boots_line,
+    broken,
     drift_line,
     exclusions,
     hours,
     outcome,
+    reasons,
     totals,
     verdict_line,
 )
@@ -41,6 +43,20 @@ def test_of_a_failing_night_the_first_line_names_no_reason_that_does_not_fail_it
     night = factory.bad_boot()
     late = NightReason(code="disk", message="dropped")
     assert "disk" not in verdict_line(night.model_copy(update={"reasons": (late, *night.reasons)}))
+
+
+def test_what_passed_is_told_once_and_what_fails_comes_first() -> None:
+    assert reasons(factory.clean()) == []
+    night = factory.bad_boot()
+    late = NightReason(code="outage", message="away")
+    assert reasons(night.model_copy(update={"reasons": (late, *night.reasons)}))[-1] == "away [outage]"
+
+
+def test_a_cell_breaks_the_night_by_its_counts_or_by_a_finding_in_its_legs() -> None:
+    assert broken(factory.clean()) == set()
+    assert broken(factory.bleeding()) == {"candidate/nvfp4/c16/closed-loop"}
+    night = factory.drifting()
+    assert broken(night) == {cell.key for cell in night.cells if cell.status == "fail"} != set()
 
 
 def test_the_totals_leave_the_control_out() -> None:
