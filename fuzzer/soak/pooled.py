@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fuzzer.night import Boot, CellCount, Drift, Leg, NightCell
-from fuzzer.stats import clopper_pearson_lower, clopper_pearson_upper, holm, mcnemar, rising, unpaired
+from fuzzer.stats import clopper_pearson_lower, clopper_pearson_upper, fisher, holm, mcnemar, rising
 
 ALPHA = 0.001
 FEWEST_LEGS = 6  # of a boot and kind, for a trend
@@ -141,11 +141,11 @@ def _boot(boot: Boot, legs: Sequence[Leg]) -> Boot:
 
 
 def _boot_tests(boots: Sequence[Boot]) -> Iterator[float | None]:
-    """Each boot against all others: does it fail more often?"""
+    """Each boot against all others (Fisher's exact test): does it fail more often?"""
     k, n = sum(boot.k for boot in boots), sum(boot.n for boot in boots)
     for boot in boots:
         rest = (k - boot.k, n - boot.n)
-        yield unpaired(boot.k, boot.n, *rest, alternative="greater").p if boot.n and rest[1] else None
+        yield fisher(boot.k, boot.n, *rest, alternative="greater") if boot.n and rest[1] else None
 
 
 def _collapsed(by_cell: dict[str, list[CellCount]]) -> dict[str, tuple[int, int]]:

@@ -1,0 +1,89 @@
+"""What a soak sends: every schedule and level in turn, an anchor every so often, more where something was found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+from fuzzer.night import Leg
+from fuzzer.prompts.families import FAMILIES
+from fuzzer.prompts.pool import PromptPool
+from fuzzer.soak.rotation import WINDOW, arms, choose, leg_plan
+
+from .factory import BLEED, cell, leg, plan
+
+ANCHOR = 900.0
+
+
+def run(count: int, every: float = 60.0, faulty: tuple[str, int] | None = None) -> list[Leg]:
+    """So many legs, each ``every`` seconds long; those of ``faulty`` find something."""
+    wanted = plan(concurrency=(1, 8, 16), seed=7)
+    legs: list[Leg] = []
+    for number in range(1, count + 1):
+        choice = choose(wanted, legs, number, number * every, ANCHOR)
+        found = (BLEED,) if (choice.schedule, choice.concurrency) == faulty else ()
+        made = leg(number, cell(choice.schedule, 0), active=(number + 1) * every, findings=found)
+        legs.append(made.model_copy(update=choice.model_dump()))
+    return legs
+
+
+def test_the_anchor_comes_first_and_every_so_often_with_the_same_prompts() -> None:
+    legs = run(61)
+    anchors = [one for one in legs if one.purpose == "anchor"]
+    assert anchors[0].number == 1
+    assert {later.number - sooner.number for sooner, later in pairwise(anchors)} == {16}
+    assert {(one.schedule, one.concurrency, one.seed) for one in anchors} == {("closed-loop", 16, 7)}
+
+
+def test_all_schedules_and_levels_get_their_turn_before_one_gets_another() -> None:
+    sweeps = [(one.schedule, one.concurrency) for one in run(61) if one.purpose == "sweep"]
+    known = arms(plan(concurrency=(1, 8, 16)))
+    assert len(known) == 6
+    for start in range(0, 48, 6):
+        assert set(sweeps[start : start + 6]) == set(known)
+
+
+def test_no_two_sweeps_ask_the_same_prompts() -> None:
+    legs = [one for one in run(40) if one.purpose == "sweep"]
+    assert len({one.seed for one in legs}) == len(legs)
+    texts = [
+        PromptPool(one.seed, one.families).prompt(index).messages[-1].content
+        for one in legs[:12]
+        for index in range(30)
+    ]
+    assert len(set(texts)) == len(texts)
+
+
+def test_every_family_of_the_usual_mix_gets_its_turn_and_a_leg_has_few() -> None:
+    legs = [one for one in run(20) if one.purpose == "sweep"]
+    usual = {name for name, family in FAMILIES.items() if any(family.weights.values())}
+    assert {name for one in legs[:6] for name in one.families} == usual
+    assert max(len(one.families) for one in legs) <= WINDOW
+    few = plan(families=("echo", "sort"))
+    assert choose(few, legs, 99, legs[-1].active, 1e9).families == ("echo", "sort")
+
+
+def test_more_legs_go_where_something_was_found_but_never_more_than_half() -> None:
+    sweeps = [one for one in run(121, faulty=("rounds", 8)) if one.purpose == "sweep"]
+    hot = [one for one in sweeps if one.why == "findings"]
+    assert {(one.schedule, one.concurrency) for one in hot} == {("rounds", 8)}
+    assert 0.4 * len(sweeps) < len(hot) <= len(sweeps) / 2
+    rest = Counter((one.schedule, one.concurrency) for one in sweeps if one.why == "rotation")
+    assert max(rest.values()) - min(rest.values()) <= 1
+
+
+def test_the_same_plan_and_outcomes_give_the_same_legs() -> None:
+    assert run(30, faulty=("rounds", 8)) == run(30, faulty=("rounds", 8))
+
+
+def test_a_leg_s_plan_is_the_gate_s_but_for_what_is_the_leg_s_own() -> None:
+    base = plan(concurrency=(1, 8), p50_concurrency=8, seed=3)
+    choice = choose(base, [], 1, 0.0, ANCHOR)
+    made = leg_plan(choice, base, 120.0)
+    assert (made.concurrency, made.schedules, made.seed, made.budget_seconds) == ((8,), ("closed-loop",), 3, 120.0)
+    assert (made.candidates, made.sampling, made.p50_concurrency) == (base.candidates, base.sampling, 8)
+    assert made.policy.require_speculation is base.policy.require_speculation
+
+
+def test_with_concurrency_1_alone_there_is_nothing_to_rotate_but_seeds() -> None:
+    assert arms(plan(concurrency=(1,))) == (("closed-loop", 1),)
