@@ -21,9 +21,8 @@ from fuzzer.report.words import plural
 PERIOD: Final = 3600.0  # seconds between two alerts of one key
 HOURLY: Final = 20  # alerts an hour in all; half of them may be less than critical
 ROOM: Final = 50  # alerts that wait for one way out
-GRACE: Final = 5.0  # seconds for what still waits when the soak ends
+GRACE: Final = 3.0  # seconds for what still waits when the soak ends, which itself may take 10
 _HOUR: Final = 3600.0
-_KEYS: Final = 10_000  # keys that are remembered; the oldest are forgotten first
 
 Tell = Callable[[str], None]
 
@@ -52,10 +51,7 @@ class Limits:
         room = self.hourly if alert.severity == "critical" else (self.hourly + 1) // 2
         if (last is not None and now - last < self.period) or len(self._passed) >= room:
             return False
-        self._last.pop(alert.key, None)
         self._last[alert.key] = now
-        if len(self._last) > _KEYS:
-            del self._last[next(iter(self._last))]
         self._passed.append(now)
         return True
 
@@ -92,10 +88,13 @@ class Alerts:
             lane.put(merged)
 
     def listener(self, night: str, leg: int, *, redacted: bool = False) -> Listener:
-        """A listener for a leg's events that offers an alert for each certain or likely finding."""
+        """A listener for a leg's events that offers an alert for each certain finding.
+
+        Others decide by their rate, if at all: a clean night has some, and must alarm nobody.
+        """
 
         def listen(event: Event) -> None:
-            if isinstance(event, FindingSeen) and event.finding.certainty != "possible":
+            if isinstance(event, FindingSeen) and event.finding.certainty == "certain":
                 self.offer(finding_alert(event.finding, night, leg, redacted=redacted))
 
         return listen

@@ -29,6 +29,7 @@ BASE: Final = 1.0  # seconds before the second try; twice as long before each fu
 LONGEST: Final = 60.0  # seconds between two tries
 SECONDS: Final = 10.0  # for one try
 _REPLY: Final = 500  # bytes of a reply that are looked at
+_FACTS: Final = ("key", "kind", "sub_kind", "certainty", "arm", "endpoint", "cell")  # of a finding
 _AGAIN: Final = frozenset({408, 429})  # of 4xx: the request may do better later
 _EXAMPLE: Final = "for example --webhook env:SPECFUZZ_WEBHOOK, a variable that holds https://hooks.example.org/..."
 
@@ -156,7 +157,7 @@ async def _words(response: httpx.Response) -> str:
 def payload(alert: Alert) -> dict[str, JsonValue]:
     """The JSON that is posted: ``text`` for people, and everything but prompts and replies under ``specfuzz``."""
     found = alert.finding
-    facts = found and found.model_dump(include={"key", "kind", "sub_kind", "certainty", "arm", "endpoint", "cell"})
+    facts = found and {name: clean(getattr(found, name), 300) for name in _FACTS}
     return {
         "text": f"specfuzz {_slack(alert.night)}: {_slack(alert.line)}",
         "mrkdwn": False,

@@ -14,6 +14,7 @@ from fuzzer.alerts.hooks import Command
 from fuzzer.alerts.opening import channels
 from fuzzer.errors import UsageError
 from fuzzer.events import ExchangeDone, FindingSeen
+from fuzzer.finding import Certainty
 from tests.alerts.factory import Remembering, alert
 from tests.report import factory
 
@@ -168,14 +169,16 @@ async def test_what_the_limits_held_back_to_the_end_is_said() -> None:
 # --- what becomes an alert
 
 
-async def test_certain_and_likely_findings_of_a_leg_become_alerts() -> None:
+async def test_certain_findings_of_a_leg_become_alerts_and_others_do_not() -> None:
     way = Remembering()
     async with Alerts([way], print, free()) as alerts:
         listen = alerts.listener("n1", 7)
+        certainty: Certainty
         for certainty in ("certain", "likely", "possible"):
-            found = factory.finding("wrong-answer", certainty, "an answer", certainty=certainty)
-            listen(FindingSeen(found))
+            listen(FindingSeen(factory.finding("wrong-answer", certainty, "an answer", certainty=certainty)))
         listen(ExchangeDone("candidate", "measure", "ok"))
+        of_reference = factory.finding("corruption", "special-token", "a token").model_copy(update={"arm": "reference"})
+        listen(FindingSeen(of_reference))
     assert [(each.severity, each.leg) for each in way.got] == [("critical", 7), ("warning", 7)]
     assert way.got[0].line == (
         "certain wrong-answer on the candidate, candidate/nvfp4/c8/closed-loop: "

@@ -76,6 +76,8 @@ def test_a_finding_is_told_by_its_facts_and_not_by_its_evidence() -> None:
 
 
 def test_text_of_a_server_cannot_mention_link_or_hide() -> None:
+    odd = factory.bleed().model_copy(update={"key": "corruption/\u202e\x1b@candidate"})
+    assert "\\\\u202e\\\\x1b" in json.dumps(payload(finding_alert(odd, "n1", 3))["specfuzz"])
     hostile = "<!channel> <https://evil.example|ok> & \x1b[31m\u202e\nnext"
     body: Any = payload(alert(title=hostile, text=hostile))
     assert not {"<", ">", "\x1b", "\u202e", "\n"} & set(body["text"])
