@@ -136,8 +136,9 @@ def exclusion(cell: NightCell, night: Night) -> str:
         return f"{where}: nothing; no answer was judged"
     if cell.status == "fail":
         return f"{where}: nothing is cleared; the rate is at least {percent(cell.lower)} ({counts})"
-    open_ = " (not decided)" if cell.status == "open" and cell.role == "gated" else ""
-    return f"{where}: a failure rate above {percent(cell.upper)} ({counts}){open_}"
+    more = " (not decided)" if cell.status == "open" and cell.role == "gated" else ""
+    more += "; yet a finding in its legs breaks the night" if cell.key in broken(night) else ""
+    return f"{where}: a failure rate above {percent(cell.upper)} ({counts}){more}"
 
 
 def drift_line(drift: Drift) -> str:

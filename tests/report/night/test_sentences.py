@@ -72,6 +72,11 @@ def test_every_cell_says_what_it_rules_out_with_its_denominator() -> None:
     assert "concurrency 5, lm_head nvfp4, rounds: a failure rate above 0.47 % (0 of 640 failed in 10 legs)" in said
 
 
+def test_what_a_cell_rules_out_does_not_hide_a_finding_in_it() -> None:
+    (said,) = [line for line in exclusions(factory.bleeding()) if "breaks the night" in line]
+    assert said.startswith("concurrency 16, lm_head nvfp4, closed-loop: a failure rate above")
+
+
 def test_a_cell_that_fails_clears_nothing() -> None:
     night = factory.drifting()
     failed = [cell for cell in night.cells if cell.status == "fail"]
