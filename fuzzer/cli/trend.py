@@ -33,8 +33,8 @@ def trend(
 ) -> None:
     """Show failure rates over nights: is the last soak or gate worse than those before it?
 
-    Flags a night with a false-alarm rate of at most 0.1 %, tells findings that are new, known or gone, and keeps an
-    index in REPORTS/index.sqlite.
+    Flags at most 0.1 % of the nights in which nothing changed, if nights differ by chance alone. Tells findings that
+    are new, known or gone, and keeps an index in REPORTS/index.sqlite.
 
     For example: specfuzz trend reports --html trend.html
     """

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -123,3 +126,14 @@ def test_it_says_how_many_failures_it_takes() -> None:
     for failed, state in ((fewest, "flagged"), (fewest - 1, "as before")):
         assert chart([*nights, row(9, [(failed, 5000), (0, 5000), (0, 5000)])])[0].points[-1].state == state
     assert fewest_flagged(3, [(150, 300)] * 2) > 3
+
+
+def test_the_page_on_the_trend_says_how_many_failures_it_takes() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "trend.md").read_text(encoding="utf-8")
+    table = page[page.index("| answers a night |") :].partition("\n\n")[0]
+    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    nights = [int(number) for name in head for number in re.findall(r"\d+", name)]
+    assert (len(nights), len(rows)) == (3, 2)
+    for answers, *cells in rows:
+        n = int(answers.replace(",", ""))
+        assert [int(cell) for cell in cells] == [fewest_flagged(n, [(0, n)] * count, cells=6) for count in nights]
