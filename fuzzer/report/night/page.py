@@ -35,7 +35,6 @@ from fuzzer.report.words import listed, percent, plural
 _STATES: Final = {"pass": "good", "fail": "bad", "open": "unsure"}
 _OUTCOMES: Final = {"clean": "good", "FAIL": "bad", "failures": "unsure", "not judged": "calm"}
 _VERDICTS: Final = {"pass": "good", "fail": "bad"}
-_PAPER: Final = "@page { size:landscape; }\n"  # its tables are wide
 _SHOWN: Final = 60  # findings told in full; the table holds all
 _ABOUT_LEGS: Final = (
     "outcome: clean (nothing failed), failures (some did, which a leg alone cannot judge), FAIL (a finding or a count "
@@ -69,13 +68,11 @@ def html(night: Night, trend: TrendNote | None = None, directory: Path | None = 
     """The whole page; ``directory`` is where the night's files lie, for the commands that read them."""
     where = str(directory) if directory is not None else "DIR"
     found = rows.ranked(night, trend)
-    own = furniture()
     return (
         environment(WORDS)
         .get_template("night.html.j2")
         .render(
-            script=own["script"],
-            style=own["style"] + _PAPER,
+            **furniture("night.css"),
             **_tables(night, trend),
             night=night,
             tone=tone(night),

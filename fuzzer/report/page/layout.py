@@ -60,9 +60,9 @@ def environment(meanings: Mapping[str, str] = GLOSSARY) -> Environment:
     return surroundings
 
 
-def furniture() -> dict[str, str]:
-    """The style and the script, which are our own and go into the page as they are."""
-    return {"style": _text("page.css"), "script": _text("page.js")}
+def furniture(*styles: str) -> dict[str, str]:
+    """The style and the script, which are our own and go into the page as they are; ``styles`` are files of more."""
+    return {"style": "".join(map(_text, ("page.css", *styles))), "script": _text("page.js")}
 
 
 def _text(name: str) -> str:
