@@ -13,13 +13,14 @@ from fuzzer.trend.nights import TrendFinding, TrendNight
 
 RECENT: Final = 7  # earlier nights in which a finding must have been seen to be called gone
 
-State = Literal["new", "known", "gone"]
+State = Literal["new", "first", "known", "gone"]
 
 
 class Change(Figures):
     """One dedupe key under one schedule: ``count`` times in this night, and in ``seen`` of ``before`` earlier nights.
 
-    Earlier nights are those that ran that schedule. ``alarm``: a certain finding that fails a gate, and is new.
+    Earlier nights are those that ran that schedule; where there is none, a finding is ``first``, not new. ``alarm``: a
+    certain finding that fails a gate, and is new.
     """
 
     key: str
@@ -58,7 +59,7 @@ def looked(night: TrendNight, schedule: str) -> bool:
 def _change(found: TrendFinding, when: Literal["now", "gone"], earlier: Iterable[TrendNight]) -> Change:
     able = [night for night in earlier if looked(night, found.schedule)]
     seen = sum(any((one.key, one.schedule) == (found.key, found.schedule) for one in night.findings) for night in able)
-    state: State = "gone" if when == "gone" else "known" if seen or not able else "new"
+    state: State = "gone" if when == "gone" else "first" if not able else "known" if seen else "new"
     return Change(
         key=found.key,
         schedule=found.schedule,
@@ -73,7 +74,7 @@ def _change(found: TrendFinding, when: Literal["now", "gone"], earlier: Iterable
 
 def _rank(change: Change) -> tuple[int, int, str, str]:
     return (
-        ("new", "known", "gone").index(change.state),
+        get_args(State).index(change.state),
         CERTAINTIES.index(change.certainty),
         change.key,
         change.schedule,

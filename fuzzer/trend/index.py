@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -86,8 +86,19 @@ class Index:
     def refresh(self, *, rebuild: bool = False) -> Refreshed:
         """Read the nights that are new or changed (by the times and sizes of their files), and keep all others.
 
-        With ``rebuild`` it starts from nothing: nights whose directories were removed leave the trend.
+        With ``rebuild`` it starts from nothing: nights whose directories were removed leave the trend. An index that
+        cannot be written (a full disk, another writer that does not end) gives way to one in memory.
         """
+        try:
+            return self._refresh(rebuild=rebuild)
+        except sqlite3.OperationalError:
+            self._db.close()
+            self._db, self.stored = _ready(":memory:"), False
+        except sqlite3.DatabaseError:
+            self._renew()
+        return self._refresh(rebuild=True)
+
+    def _refresh(self, *, rebuild: bool) -> Refreshed:
         known = {} if rebuild else schema.known(self._db)
         found, same, unfinished, skipped = self._scan(known)
         with self._writing():
@@ -152,7 +163,8 @@ class Index:
         try:
             yield
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
 
@@ -229,10 +241,8 @@ def _alone(folder: Path) -> Iterator[None]:
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        with suppress(OSError):  # some network file systems lock no directories
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)
-
-
-__all__: Sequence[str] = ("INDEX", "Index", "Refreshed", "Skipped", "check_folder", "only", "refresh")

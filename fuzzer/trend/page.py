@@ -104,6 +104,7 @@ def _tables(trend: Trend) -> list[Table]:
             for one in night.changes
         ),
         tuple("bad" if one.alarm else "calm" for one in night.changes),
-        "new: in none of the earlier nights that ran this schedule; gone: in a recent one, and not in this",
+        "new: in none of the earlier nights that ran this schedule; first: there is no such night; gone: in a recent "
+        "one, and not in this",
     )
     return [cells, *(table for table in (found, flags) if table.lines), told]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -100,8 +101,8 @@ def findings(night: ToldNight) -> list[str]:
     for change in night.changes:
         seen = f"in {change.seen} of {plural(change.before, 'earlier night')}"
         count = "" if change.state == "gone" else f", {times(change.count)}"
-        first = " (no earlier night to be new against)" if not change.before else ""
-        said.append(f"{change.state}: {found(change)}, {change.certainty}{count}; {seen}{first}")
+        before = "no earlier night ran this schedule" if change.state == "first" else seen
+        said.append(f"{change.state}: {found(change)}, {change.certainty}{count}; {before}")
     return _short(said)
 
 
@@ -173,8 +174,7 @@ def left_out(trend: Trend) -> list[str]:
 
 def night_row(trend: Trend, night: ToldNight) -> tuple[str, ...]:
     """A night as `NIGHT_COLUMNS` names it."""
-    new = sum(change.state == "new" for change in night.changes)
-    known = sum(change.state == "known" for change in night.changes)
+    states = Counter(change.state for change in night.changes)
     return (
         day(night),
         night.standing,
@@ -183,7 +183,7 @@ def night_row(trend: Trend, night: ToldNight) -> tuple[str, ...]:
         f"{night.k}/{night.n}",
         percent(night.k / night.n) if night.n else "-",
         f"{night.compared} of {night.cells}" + (f", {len(night.flagged)} flagged" if night.flagged else ""),
-        ", ".join(filter(None, (f"{new} new" if new else "", f"{known} known" if known else ""))) or "-",
+        ", ".join(f"{states[state]} {state}" for state in ("new", "first", "known") if states[state]) or "-",
         clean(night.run_id, 60) + ("" if night.directory else " (directory gone)"),
     )
 

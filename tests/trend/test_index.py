@@ -155,6 +155,21 @@ def test_where_it_cannot_be_written_it_is_made_in_memory(reports: Path) -> None:
     assert ids(reports) == EVERYTHING
 
 
+def test_a_writer_that_does_not_end_keeps_nobody_from_reading(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refresh(reports)
+    write_soak(reports, soak(6, [Counts(0, 500)]))
+    monkeypatch.setattr("fuzzer.trend.index.BUSY", 0.0)
+    writer = sqlite3.connect(reports / INDEX, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    try:
+        with Index(reports) as index:
+            assert not index.refresh().stored
+            assert len(index.nights()) == 5
+    finally:
+        writer.close()
+    assert refresh(reports).stored
+
+
 def test_two_readers_and_a_writer_at_once(reports: Path) -> None:
     """A process writes new nights while two threads read: every reading is of whole nights."""
     refresh(reports)

@@ -11,7 +11,6 @@ from fuzzer.night import Boot, Night
 from fuzzer.report.render import open_screen
 from fuzzer.trend import trend
 from fuzzer.trend.console import show
-from fuzzer.trend.earlier import note
 from fuzzer.trend.page import trend_page, write_trend
 from fuzzer.trend.story import Trend
 from tests.report.factory import HOSTILE
@@ -115,8 +114,8 @@ def test_what_a_night_did_not_look_for_is_neither_gone_nor_compared_with(tmp_pat
         soak(1, [Counts(0, 5000, "rounds")]),
         soak(2, [Counts(0, 5000)], [found()]),
     )
-    assert changes(told) == {(BLEED, "closed-loop"): ("known", 0, 0, False)}
-    assert "no earlier night to be new against" in text(told)
+    assert changes(told) == {(BLEED, "closed-loop"): ("first", 0, 0, False)}
+    assert "certain, once; no earlier night ran this schedule" in text(told)
 
 
 def test_acceptance_and_speed_that_moved_are_information(tmp_path: Path) -> None:
@@ -182,15 +181,3 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     inert(page)
     assert "\x1b" not in page
     assert all(char == "\n" or char.isprintable() for char in text(told, 80))
-
-
-def test_a_soaks_own_report_gets_the_nights_before_it(tmp_path: Path) -> None:
-    told = look(tmp_path, clean(0), clean(1), faulty(2), clean(3))
-    assert told.exit_status == 0
-    before = note(tmp_path, "soak-003", "../trend.html")
-    assert [(line.night_id, line.failed, line.flagged) for line in before.lines] == [
-        ("soak-002", 13, True), ("soak-001", 1, False), ("soak-000", 1, False),
-    ]  # fmt: skip
-    assert before.known == frozenset({(BLEED, "closed-loop")})
-    assert "12/5000" in before.lines[0].why
-    assert note(tmp_path, "soak-000").known is None
