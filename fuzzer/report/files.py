@@ -56,7 +56,7 @@ def write_reports(directory: Path, summary: Summary, sources: Sequence[Path] = (
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if summary.redacted and (directory / FINDINGS).exists():
-            _redact_findings(directory / FINDINGS)
+            redact_findings(directory / FINDINGS)
         return [write_whole(directory / name, text) for name, text in texts.items()]
     except OSError as error:
         raise HistoryError(f"cannot write reports into {directory}: {error.strerror or error}") from error
@@ -86,7 +86,7 @@ def load_summary(path: Path) -> Summary:
         raise HistoryError(f"{file} is no summary of specfuzz: {_fault(text, error)}") from error
 
 
-def _redact_findings(path: Path) -> None:
+def redact_findings(path: Path) -> None:
     findings = map(redacted_finding, read_findings(path))
     write_whole(path, "".join(inert_json(finding.model_dump_json()) + "\n" for finding in findings))
 

@@ -23,13 +23,12 @@ from fuzzer.events import Listener
 from fuzzer.history.packed import packed
 from fuzzer.manifest import HISTORY, MANIFEST
 from fuzzer.night import Boot, Leg, Night, NightReason, Outage
-from fuzzer.report.files import summary_json
 from fuzzer.repro.collect import bundle_run, wanted
 from fuzzer.run import Run, gate, go_on, with_headers
 from fuzzer.soak import disk
 from fuzzer.soak.boots import BootWatch
 from fuzzer.soak.counting import counted
-from fuzzer.soak.directory import SUMMARY, bundles_of, ended_summary, write_night
+from fuzzer.soak.directory import SUMMARY, bundles_of, ended_summary, leg_numbers, write_leg, write_night
 from fuzzer.soak.events import (
     BootSeen,
     BulkDropped,
@@ -78,7 +77,7 @@ async def soak(
     with ExitStack() as stack:
         ledger = Ledger(directory)
         stack.callback(ledger.close)
-        findings = FindingLog(directory)
+        findings = FindingLog(directory, redacted=manifest.plan.redact_content)
         stack.callback(findings.close)
         conductor = _Conductor(directory, manifest, ledger, findings, tell, [*listeners], dict(headers or {}))
         return await conductor.run()
@@ -111,7 +110,7 @@ class _Conductor:
         self.bundles = bundles_of(self.directory)
         self.tell(SoakStarted(self.soak, str(self.directory), state.processes > 0, tuple(state.ordered)))
         mistake: SpecfuzzError | None = None
-        if not state.finished:
+        if not state.finished or state.open:
             self.ledger.write(Process(at=now()))
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._watch)
@@ -177,7 +176,7 @@ class _Conductor:
     async def _next(self) -> bool:
         """One more leg; false if nothing could be measured."""
         state = self.ledger.state
-        number = max(state.began, default=0) + 1
+        number = max((*state.began, *leg_numbers(self.directory)), default=0) + 1
         choice = choose(self.soak.plan, state.ordered, number, self.active, self.soak.settings.anchor_seconds)
         name = leg_name(number, choice.schedule)
         place = {"number": number, "run_id": name, "boot": state.boot, "at": now(), "active": self.active}
@@ -240,7 +239,7 @@ class _Conductor:
             self._missed(began, summary, run.directory)
             return False
         self._back()
-        (run.directory / SUMMARY).write_text(summary_json(summary), encoding="utf-8")
+        write_leg(run.directory, summary)
         self._bundle(run.directory, summary)
         self.ledger.write(Ended(leg=leg, counters=self.boots.counters))
         disk.compress(self.directory, leg)

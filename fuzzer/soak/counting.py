@@ -83,7 +83,7 @@ def _findings(summary: Summary, schedule: str) -> Iterator[FindingCount]:
                 schedule=schedule,
                 count=group.count,
                 breaks=group.breaks_gate,
-                example=_example(group),
+                example="" if summary.redacted else _example(group),
             )
 
 

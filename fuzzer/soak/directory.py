@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from fuzzer.errors import HistoryError, UsageError
+from fuzzer.inert import inert_json
+from fuzzer.manifest import FINDINGS
 from fuzzer.night import NIGHT, Night
 from fuzzer.plan import Plan
-from fuzzer.report.files import load_summary
+from fuzzer.report.files import load_summary, redact_findings, summary_json, write_whole
 from fuzzer.repro.bundle import BUNDLE, BundleError, read_bundle
 from fuzzer.repro.collect import BUNDLES
 from fuzzer.run import rejudge
@@ -43,13 +46,21 @@ def read_night(directory: Path) -> Night:
 
 def write_night(directory: Path, night: Night) -> None:
     """Write ``night.json`` whole or not at all; a full disk leaves the old one, and the ledger can make it anew."""
-    temporary = directory / f".{NIGHT}.tmp"
+    with suppress(OSError):
+        write_whole(directory / NIGHT, inert_json(night.model_dump_json(indent=1)) + "\n")
+
+
+def write_leg(leg: Path, summary: Summary) -> None:
+    """What a leg leaves beside its history: its summary, and its findings without texts where those are to stay out.
+
+    Raises HistoryError where it cannot be written.
+    """
     try:
-        temporary.write_text(night.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        temporary.replace(directory / NIGHT)
-    except OSError:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        if summary.redacted:
+            redact_findings(leg / FINDINGS)
+        write_whole(leg / SUMMARY, summary_json(summary))
+    except OSError as error:
+        raise HistoryError(f"{leg}: cannot write what it showed: {error.strerror}") from error
 
 
 def ended_summary(leg: Path) -> Summary:
@@ -58,6 +69,14 @@ def ended_summary(leg: Path) -> Summary:
         return rejudge(leg)
     except HistoryError:
         return load_summary(leg / SUMMARY)
+
+
+def leg_numbers(directory: Path) -> Iterator[int]:
+    """The numbers of the legs that have a directory; the ledger may have lost the line that told of one."""
+    for path in (directory / LEGS).iterdir():
+        number = path.name.partition("-")[0]
+        if number.isdecimal():
+            yield int(number)
 
 
 def bundles_of(directory: Path, run_id: str = "*") -> dict[str, str]:

@@ -10,12 +10,14 @@ from fuzzer.finding import Finding
 from fuzzer.history.appending import Appending, parsed
 from fuzzer.inert import inert_json
 from fuzzer.manifest import FINDINGS
+from fuzzer.report.redact import redacted_finding
 
 
 class FindingLog:
     """Listens to all legs. A leg that is resumed tells its earlier findings again; they are not written twice."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, redacted: bool = False) -> None:
+        self._redacted = redacted
         path = directory / FINDINGS
         self._file = Appending(path, "soak's findings")
         self._leg = ""
@@ -36,7 +38,7 @@ class FindingLog:
     def __call__(self, event: Event) -> None:
         """Take one event."""
         if isinstance(event, FindingSeen):
-            self._write(event.finding)
+            self._write(redacted_finding(event.finding) if self._redacted else event.finding)
 
     def _write(self, finding: Finding) -> None:
         told = {"leg": self._leg, **json.loads(finding.model_dump_json())}

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.text import Text
 
 from fuzzer.errors import SpecfuzzError
+from fuzzer.inert import inert_json
 from fuzzer.night import Night
 from fuzzer.report.night.console import render_night
 from fuzzer.report.night.earlier import TrendLine, TrendNote
@@ -32,7 +33,7 @@ def show_night(directory: Path, *, as_json: bool = False, quiet: bool = False) -
     write_night(directory, night, note)
     with forgiving():
         if as_json:
-            sys.stdout.write(night.model_dump_json(indent=2) + "\n")
+            sys.stdout.write(inert_json(night.model_dump_json(indent=2)) + "\n")
         elif quiet:
             open_screen().print(Text(verdict_line(night)))
         else:
