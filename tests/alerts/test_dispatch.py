@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from fuzzer.alerts.alert import Alert
@@ -82,7 +83,13 @@ async def test_what_finds_no_room_is_merged_and_counted() -> None:
 
 
 async def test_a_soak_that_is_broken_off_still_says_its_last_word() -> None:
-    way = Remembering()
+    class Slow(Remembering):
+        async def deliver(self, alert: Alert) -> None:
+            for _ in range(50):
+                await anyio.lowlevel.checkpoint()
+            await super().deliver(alert)
+
+    way = Slow()
     with anyio.CancelScope() as scope:
         async with Alerts([way], print, free()) as alerts:
             scope.cancel()

@@ -80,10 +80,11 @@ async def test_the_file_follows_while_the_soak_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "specfuzz.prom"
     metrics = NightMetrics()
     async with textfile(metrics, path, every=0.001):
-        metrics.disk(77)
-        with anyio.fail_after(30):
-            while "specfuzz_kept_bytes 77.0" not in path.read_text(encoding="utf-8"):
-                await anyio.lowlevel.checkpoint()
+        for size in (77, 78, 79):
+            metrics.disk(size)
+            with anyio.fail_after(60):
+                while f"specfuzz_kept_bytes {size}.0" not in path.read_text(encoding="utf-8"):
+                    await anyio.lowlevel.checkpoint()
 
 
 async def test_the_file_is_true_even_if_the_soak_is_broken_off(tmp_path: Path) -> None:

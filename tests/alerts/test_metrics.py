@@ -67,6 +67,13 @@ def test_answers_are_counted_by_cell_once_each() -> None:
     assert judged(metrics) == (4, 102)
 
 
+def test_legs_that_end_one_after_the_other_add_up() -> None:
+    metrics = begun()
+    metrics.leg_ended(leg(counts(1, 40)))
+    metrics.leg_ended(leg(counts(2, 40)))
+    assert judged(metrics) == (3, 80)
+
+
 def test_a_counter_never_goes_back() -> None:
     metrics = begun()
     metrics(BlockJudged(CELL.key, 0, failures=2, judged=32, wanted=331))
