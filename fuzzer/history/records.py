@@ -245,7 +245,7 @@ class Counters(Record):
 
     ``pool_usage`` is the share of the KV pool in use, from 0 to 1, of the fullest of several pools. ``prefix_queries``
     and ``prefix_hits`` count prompt tokens looked up and found in the prefix cache. ``accepted_at`` counts, for each
-    place in a draft, how often the token there was accepted.
+    place in a draft, how often the token there was accepted. ``started`` is when the process began, in Unix seconds.
     """
 
     at_ns: int
@@ -260,6 +260,7 @@ class Counters(Record):
     prefix_queries: float | None = None
     prefix_hits: float | None = None
     accepted_at: tuple[float, ...] | None = None
+    started: float | None = None
 
 
 class Stage(Record):

@@ -15,6 +15,7 @@ from fuzzer.history.records import Counters
 from fuzzer.oracles.build import finding, label
 from fuzzer.oracles.context import Batch, Context
 
+SAME_START = 1.0  # seconds by which one process may tell its beginning differently
 MIN_DRAFTED = 200  # draft tokens on either side, below which nothing is said
 _HALF = 0.5
 _Z = 2.326  # one-sided p < 0.01
@@ -82,7 +83,9 @@ def acceptance(before: Counters | None, after: Counters | None) -> Acceptance | 
 
 
 def restarted(before: Counters, after: Counters) -> bool:
-    """Whether a counter went backwards or away, which only a restart of the engine does."""
+    """Whether a counter went backwards or away, which only a restart of the engine does, or its process is another."""
+    if before.started is not None and after.started is not None and abs(after.started - before.started) > SAME_START:
+        return True
     pairs = (
         (before.drafts, after.drafts),
         (before.draft_tokens, after.draft_tokens),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -96,6 +97,7 @@ class Engine:
 
     def __init__(self, config: SimConfig) -> None:
         self.config = config
+        self.started = time.time()
         self.speculating = config.speculative and not strikes_server(config.faults, "spec-off", config.seed)
         self.counters = RequestCounters()
         self.prefixes = PrefixCache(block=config.block_size)

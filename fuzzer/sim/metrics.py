@@ -11,12 +11,14 @@ from fuzzer.sim.engine import Engine
 CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8"
 
 _CPU = "process_cpu_seconds_total"
+_START = "process_start_time_seconds"
 _Samples = Iterable[tuple[str, float]]
 
 
 def exposition(engine: Engine) -> str:
     """All metrics at this moment. Those of speculation exist only while it is on."""
-    return "".join(_lines(engine)) + f"# TYPE process_cpu_seconds_total counter\n{_CPU} {time.process_time()}\n"
+    own = (("counter", _CPU, time.process_time()), ("gauge", _START, engine.started))
+    return "".join(_lines(engine)) + "".join(f"# TYPE {name} {kind}\n{name} {value}\n" for kind, name, value in own)
 
 
 def _lines(engine: Engine) -> Iterator[str]:

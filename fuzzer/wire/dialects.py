@@ -39,6 +39,7 @@ class CounterNames:
     prefix_queries: str | None = None
     prefix_hits: str | None = None
     accepted_at: str | None = None
+    started: str | None = None
 
     def mapping(self) -> dict[str, str]:
         """Sample name to field name of ``Counters``, for those that exist."""
@@ -207,6 +208,7 @@ VLLM = Dialect(
         prefix_queries="vllm:prefix_cache_queries_total",
         prefix_hits="vllm:prefix_cache_hits_total",
         accepted_at="vllm:spec_decode_num_accepted_tokens_per_pos_total",
+        started="process_start_time_seconds",  # prometheus_client's own; absent with several API servers
     ),
     version=("/version", "version"),  # vllm/entrypoints/openai/api_server.py
 )
