@@ -135,12 +135,15 @@ class VerifyDrift(Plant):
 
 
 class UptimeDrift(Plant):
-    """The longer the server lives, the noisier its logits: a scale that is updated and never reset."""
+    """The longer the server lives, the noisier its logits: a scale that is updated and never reset.
+
+    It strikes every request; its rate is how fast the scale moves.
+    """
 
     def begins(self, request: Request, script: Script) -> Script:
         """As noisy as the requests served so far make it."""
         served = sum(self.engine.counters.finished.values())
-        return dataclasses.replace(script, wear=min(_WORN, _WEAR * served)) if self.strikes(request) else script
+        return dataclasses.replace(script, wear=min(_WORN, _WEAR * self.engine.config.faults[self.name] * served))
 
 
 class LooseAcceptance(Plant):
