@@ -11,6 +11,7 @@ from fuzzer.history.schedule import AS_PLANNED, Release, Send
 from fuzzer.prompts.draws import Draws
 from fuzzer.prompts.families import FAMILIES
 from fuzzer.repro.cohort import Cohort, as_victim
+from fuzzer.traffic.lengths import CHARACTERS
 
 SIMPLE = ("echo", "code-word")  # families whose easy form most models can do
 _OTHERS: tuple[tuple[str, Level], ...] = (("echo", "easy"), ("code-word", "hard"))  # what neighbours ask instead
@@ -38,6 +39,31 @@ def with_donor(cohort: Cohort, finding: Finding) -> Cohort | None:
     places = {place for place, send in enumerate(cohort.sends) if send.prompt == donor}
     chains = [chain for chain in cohort.chains if cohort.victim in chain or places.intersection(chain)]
     return cohort.only({place for chain in chains for place in chain})
+
+
+def as_one(cohort: Cohort) -> Cohort | None:
+    """The victim and one neighbour as long as all those with padding beside it; None where there are fewer than two.
+
+    What fills an engine's memory takes many tokens, not many requests.
+    """
+    sends, asked = cohort.sends, cohort.asked
+    release = next(places for places in cohort.rounds if cohort.victim in places)
+    heads = [chain[0] for chain in cohort.chains if chain[0] in release and cohort.victim not in chain]
+    long = [place for place in heads if sends[place].overrides.pad]
+    if len(long) < 2:
+        return None
+    first, *others = long
+    words = sum(len(asked[sends[place].prompt].text) // CHARACTERS for place in others)
+    longest = sends[first].overrides.model_copy(
+        update={
+            "pad": words + sum(sends[place].overrides.pad for place in long),
+            "max_tokens": sum(sends[place].overrides.max_tokens or cohort.sampling.tokens for place in long),
+        }
+    )
+    change = {first: sends[first].model_copy(update={"overrides": longest, "at_ms": 0.0})}
+    change[cohort.victim] = sends[cohort.victim].model_copy(update={"at_ms": 0.0})
+    whole = cohort.changed(change)
+    return whole.only({first}) if whole is not None else None
 
 
 def groups(cohort: Cohort) -> list[tuple[int, ...]]:

@@ -22,6 +22,10 @@ def sentence(cohort: Cohort, *, any_content: bool, window_ms: float | None) -> s
     hot = sum(not send.overrides.greedy for send in cohort.sends)
     parts += [f"{cancelled} of them broken off"] if cancelled else []
     parts += [f"{hot} of them not greedy"] if hot else []
+    padded = [
+        send.overrides.pad for place, send in enumerate(cohort.sends) if send.overrides.pad and place != cohort.victim
+    ]
+    parts += [f"{len(padded)} of them with {min(padded):,} words or more before the question"] if padded else []
     return ", ".join(parts)
 
 

@@ -298,6 +298,7 @@ class Shrinker:
                 break
         await self._keeps(reductions.simultaneous(self.cohort), "all of a release at one moment")
         await self._keeps(reductions.with_donor(self.cohort, self.known), "the victim and the donor alone")
+        await self._keeps(reductions.as_one(self.cohort), "one neighbour as long as all long ones together")
         await self._fewer(reductions.groups, "slots")
         await self._settle()
         await self._fewer(reductions.singles, "requests")

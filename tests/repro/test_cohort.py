@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzzer.history.schedule import Send
+from fuzzer.history.schedule import Overrides, Send
 from fuzzer.repro import reductions
 from fuzzer.repro.cohort import Cohort
+from fuzzer.repro.sentence import sentence
 from tests.repro.factory import HOT, bundle, cohort, pair
 
 
@@ -111,3 +112,18 @@ def test_a_spread_sends_the_victim_last(window: float, place: int) -> None:
     assert later is not None
     assert [send.at_ms for send in later.sends] == [window, 0]
     assert later.victim == place
+
+
+def test_long_neighbours_become_one_that_takes_as_much_room() -> None:
+    def long(name: str, pad: int) -> Send:
+        return Send(prompt=name, role="neighbour", overrides=Overrides(pad=pad, max_tokens=100, ignore_eos=True))
+
+    whole = cohort([[[Send(prompt="a", at_ms=3)], [long("b", 900)], [long("c", 800), long("d", 700)]]])
+    one = reductions.as_one(whole)
+    assert one is not None
+    victim, neighbour = one.sends
+    assert (victim.prompt, victim.at_ms, neighbour.prompt) == ("a", 0, "b")
+    assert 1700 < neighbour.overrides.pad < 1700 + len(whole.asked["c"].text)
+    assert (neighbour.overrides.max_tokens, neighbour.overrides.ignore_eos) == (200, True)
+    assert f"{neighbour.overrides.pad:,} words" in sentence(one, any_content=False, window_ms=None)
+    assert reductions.as_one(one) is None
