@@ -58,7 +58,7 @@ class Restarts:
     def __init__(self, server: SimServer, seconds: float, expected: float) -> None:
         self._server = server
         self._seconds = seconds
-        self._drift = WEAR / (expected / BOOTS)  # worn out by the end of a boot
+        self._drift = 0.5 * WEAR / (expected / BOOTS)  # half worn out by the end of a boot
         self.boot = 0
         self.pending = True
 
@@ -67,7 +67,7 @@ class Restarts:
         """What the next boot runs."""
         faults = {"last-message-swap": RARE, "uptime-drift": self._drift}
         if self.boot == BAD:
-            faults["collapse"] = 0.3
+            faults["collapse"] = 0.6
         return dataclasses.replace(self._server.config, faults=faults, seed=self.boot)
 
     async def watch(self) -> None:
