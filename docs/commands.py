@@ -14,6 +14,7 @@ from fuzzer.cli.app import app
 from fuzzer.cli.init import STARTER
 from fuzzer.configuration import FIELDS
 from fuzzer.options import KEYS
+from fuzzer.soak.options import KEYS as SOAK_KEYS
 
 _ENDPOINT = {
     "name": "what reports call it; the table's own name, where it has one",
@@ -110,6 +111,14 @@ def configuration() -> Iterator[str]:
         "table does not say is taken from the option of the same name.",
     )
     yield from table(("key", "what"), ((f"`{field}`", _ENDPOINT.get(field, "")) for field in FIELDS))
+    soak = root().commands["soak"]
+    helps = {each.name: each.help or "" for each in soak.params if isinstance(each, TyperOption)}
+    yield from prose(
+        "## The table of a soak",
+        "`[soak]` holds what only `specfuzz soak` reads; it takes all else from the keys above, but for a gate's size "
+        "and end.",
+    )
+    yield from table(("key", "what"), ((f"`{key.replace('_', '-')}`", helps.get(key, "")) for key in SOAK_KEYS))
     yield from prose(
         "## Variables",
         "`${NAME}` in a text is replaced from the environment, `$$` is a dollar sign. A variable that is not set is an "

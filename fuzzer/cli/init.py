@@ -76,6 +76,18 @@ url = "http://127.0.0.1:8001"
 [reference]
 url = "http://127.0.0.1:8000"
 # lm_head = "bf16"
+
+# What only specfuzz soak reads: how long it lasts, and whom it tells.
+[soak]
+# duration = "8h"
+# requests = 20000                 # end after so many judged answers
+# anchor-every = "15m"             # ask the same prompts so often, to see drift with uptime
+# stop-on = "fail"                 # end as soon as the night has failed
+# max-disk = "20g"                 # drop the bulk of clean legs beyond this
+# metrics-port = 9464              # Prometheus metrics, on the loopback
+# textfile = "specfuzz.prom"       # the same in a file, for node_exporter
+# on-finding = "logger -t specfuzz"  # run for a certain finding; it gets JSON on its input
+# webhook = "env:SPECFUZZ_WEBHOOK"   # post alerts there, as Slack reads them
 """
 
 

@@ -10,7 +10,9 @@ import pytest
 
 from fuzzer.cli.init import STARTER, init
 from fuzzer.errors import UsageError
-from fuzzer.options import KEYS, build_plan, read_config
+from fuzzer.options import KEYS, SOAK, build_plan, read_config
+from fuzzer.soak.options import KEYS as SOAK_KEYS
+from fuzzer.soak.options import build_settings
 
 _COMMENTED = re.compile(r"^# ([a-z0-9_-]+ = .*)$", re.MULTILINE)
 
@@ -31,8 +33,13 @@ def test_every_option_is_in_it_and_none_besides(tmp_path: Path) -> None:
     (tmp_path / "waivers.toml").write_text('[[waiver]]\nkey = "k"\nreason = "r"\nexpires = 2030-01-31\n')
     text = _COMMENTED.sub(r"\1", STARTER).replace("waivers.toml", str(tmp_path / "waivers.toml"))
     file.write_text(text)
-    assert {key.replace("-", "_") for key in tomllib.loads(text)} == KEYS
+    table = tomllib.loads(text)
+    assert {key.replace("-", "_") for key in table} == {*KEYS, SOAK}
+    assert {key.replace("-", "_") for key in table[SOAK]} == set(SOAK_KEYS)
     plan = build_plan({}, read_config(file))
+    settings, telling = build_settings({}, read_config(file))
+    assert (settings.seconds, settings.max_disk, settings.stop_on_fail) == (28800, 20 * 1024**3, True)
+    assert (telling.metrics_port, telling.webhook) == (9464, "env:SPECFUZZ_WEBHOOK")
     assert plan.candidates[0].headers == {"X-Team": "serving"}
     assert plan.candidates[0].engine == "vllm"
 
