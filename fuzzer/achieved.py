@@ -31,7 +31,7 @@ def not_reached(arm: ArmTally, cell: Cell, name: str) -> str:
 
 def _why(arm: ArmTally) -> str:
     if arm.waiting:
-        return f"up to {arm.waiting:.0f} waited: its batch limit is too small"
+        return f"up to {arm.waiting:.0f} waited: its batch limit is too small, or it is short of CPU"
     return "none waited: this machine, or the way to the server, is too slow for requests so short"
 
 
