@@ -42,14 +42,15 @@ def with_donor(cohort: Cohort, finding: Finding) -> Cohort | None:
 
 
 def as_one(cohort: Cohort) -> Cohort | None:
-    """The victim and one neighbour as long as all those with padding beside it; None where there are fewer than two.
+    """One neighbour as long as all those with padding beside the victim; None where there are fewer than two.
 
     What fills an engine's memory takes many tokens, not many requests.
     """
     sends, asked = cohort.sends, cohort.asked
     release = next(places for places in cohort.rounds if cohort.victim in places)
-    heads = [chain[0] for chain in cohort.chains if chain[0] in release and cohort.victim not in chain]
-    long = [place for place in heads if sends[place].overrides.pad]
+    slots = [chain for chain in cohort.chains if chain[0] in release and cohort.victim not in chain]
+    slots = [chain for chain in slots if sends[chain[0]].overrides.pad]
+    long = [chain[0] for chain in slots]
     if len(long) < 2:
         return None
     first, *others = long
@@ -61,9 +62,9 @@ def as_one(cohort: Cohort) -> Cohort | None:
         }
     )
     change = {first: sends[first].model_copy(update={"overrides": longest, "at_ms": 0.0})}
-    change[cohort.victim] = sends[cohort.victim].model_copy(update={"at_ms": 0.0})
     whole = cohort.changed(change)
-    return whole.only({first}) if whole is not None else None
+    dropped = {place for chain in slots for place in chain} - {first}
+    return whole.only(set(range(cohort.size)) - dropped) if whole is not None else None
 
 
 def groups(cohort: Cohort) -> list[tuple[int, ...]]:
