@@ -148,6 +148,7 @@ def _steady(victim: Exchange, finding: Finding, log: StageLog) -> list[list[list
     """Everyone in flight with the victim, what their slots sent before in the same chain, and the donor."""
     start, end = victim.sent.sent_ns, _end(victim)
     members = {key: item for key, item in log.exchanges.items() if item.sent.sent_ns <= end and _end(item) >= start}
+    members[victim.key] = victim  # an old history may say that it ended before it was sent
     donor = finding.donor.exchange if finding.donor else None
     if donor is not None and donor in log.exchanges:
         members[donor] = log.exchanges[donor]

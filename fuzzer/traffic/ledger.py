@@ -142,10 +142,13 @@ class Ledger:
         self._exchanges[job.key] = Exchange(sent=sent, done=None)
 
     def done(self, job: Job, flight: Flight, received: Received, pace: Pace) -> None:
-        """A request has ended, however it ended."""
+        """A request has ended, however it ended; without a connection it may have ended before it counts as sent."""
+        sent = self._exchanges[job.key].sent
+        if received.end_ns < sent.sent_ns:
+            received = received.model_copy(update={"end_ns": sent.sent_ns})
         done = Done(key=job.key, min_in_flight=flight.least, max_in_flight=flight.most, received=received)
         self.means.record(done)
-        sent = self._exchanges.pop(job.key).sent
+        del self._exchanges[job.key]
         if job.judged:
             self._exchanges[job.key] = Exchange(sent=sent, done=done)
             self.least = min(self.least or flight.least, flight.least)
