@@ -16,6 +16,7 @@ from fuzzer.traffic.lengths import CHARACTERS
 SIMPLE = ("echo", "code-word")  # families whose easy form most models can do
 _OTHERS: tuple[tuple[str, Level], ...] = (("echo", "easy"), ("code-word", "hard"))  # what neighbours ask instead
 WINDOWS_MS = (10.0, 50.0, 200.0)
+LEAD_MS = 5.0  # by which one long neighbour is sent before the others
 _ROOM = 1.5  # times the tokens of the longest right reply
 _LEAST_TOKENS = 16
 
@@ -44,7 +45,7 @@ def with_donor(cohort: Cohort, finding: Finding) -> Cohort | None:
 def as_one(cohort: Cohort) -> Cohort | None:
     """One neighbour as long as all those with padding beside the victim; None where there are fewer than two.
 
-    What fills an engine's memory takes many tokens, not many requests.
+    What fills an engine's memory takes many tokens, not many requests. It goes first: who comes last is thrown out.
     """
     sends, asked = cohort.sends, cohort.asked
     release = next(places for places in cohort.rounds if cohort.victim in places)
@@ -61,10 +62,25 @@ def as_one(cohort: Cohort) -> Cohort | None:
             "max_tokens": sum(sends[place].overrides.max_tokens or cohort.sampling.tokens for place in long),
         }
     )
-    change = {first: sends[first].model_copy(update={"overrides": longest, "at_ms": 0.0})}
+    change = {
+        chain[0]: sends[chain[0]].model_copy(update={"at_ms": LEAD_MS})
+        for chain in cohort.chains
+        if chain[0] in release
+    }
+    change[first] = sends[first].model_copy(update={"overrides": longest, "at_ms": 0.0})
     whole = cohort.changed(change)
     dropped = {place for chain in slots for place in chain} - {first}
-    return whole.only(set(range(cohort.size)) - dropped) if whole is not None else None
+    left = whole.only(set(range(cohort.size)) - dropped) if whole is not None else None
+    return _all_judged(left) if left is not None else None
+
+
+def _all_judged(cohort: Cohort) -> Cohort:
+    """Everyone's answer counts who can be judged: it may strike others than before, as often as it did those."""
+    known = dict(zip(cohort.judged, cohort.shares, strict=False))
+    mean = sum(known.values()) / max(1, len(known))
+    judged = tuple(place for place, send in enumerate(cohort.sends) if send.role == "victim")
+    shares = tuple(known.get(place, mean) for place in judged) if known else ()
+    return cohort.model_copy(update={"judged": judged, "shares": shares})
 
 
 def groups(cohort: Cohort) -> list[tuple[int, ...]]:

@@ -118,11 +118,14 @@ def test_long_neighbours_become_one_that_takes_as_much_room() -> None:
     def long(name: str, pad: int) -> Send:
         return Send(prompt=name, role="neighbour", overrides=Overrides(pad=pad, max_tokens=100, ignore_eos=True))
 
-    whole = cohort([[[Send(prompt="a")], [long("b", 900)], [long("c", 800), long("d", 700)], [Send(prompt="e")]]])
+    whole = cohort(
+        [[[Send(prompt="a")], [long("b", 900)], [long("c", 800), long("d", 700)], [Send(prompt="e")]]], judged=[0]
+    )
     one = reductions.as_one(whole)
     assert one is not None
+    assert one.judged == (0, 2)  # another may be struck
     _, neighbour, _ = one.sends
-    assert [send.prompt for send in one.sends] == ["a", "b", "e"]
+    assert [(send.prompt, send.at_ms > 0) for send in one.sends] == [("a", True), ("b", False), ("e", True)]
     assert 1700 < neighbour.overrides.pad < 1700 + len(whole.asked["c"].text)
     assert (neighbour.overrides.max_tokens, neighbour.overrides.ignore_eos) == (200, True)
     assert f"{neighbour.overrides.pad:,} words" in sentence(one, any_content=False, window_ms=None)
