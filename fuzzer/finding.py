@@ -75,6 +75,19 @@ def dedupe_key(kind: Kind, sub_kind: str, endpoint: str, detail: str = "") -> st
     return f"{kind}/{sub_kind}{'/' + detail if detail else ''}@{endpoint}"
 
 
+def unbundled(finding: Finding) -> str:
+    """Why no request can be sent again to show a finding, for people; "" where one can.
+
+    What only counters tell concerns no exchange. A neighbour that was sampled, penalised or broken off cannot be judged
+    by itself: what it shows takes the others of its kind beside it, at both ends.
+    """
+    if finding.exchange is None:
+        return "no bundle: counts of the whole cell show it, no single exchange does"
+    if finding.phase == "neighbour":
+        return "no bundle: it shows in a neighbour's request (not greedy, or broken off), which is not judged by itself"
+    return ""
+
+
 def read_findings(path: Path) -> Iterator[Finding]:
     """The findings of a file, a line each; HistoryError where they cannot be read."""
     try:

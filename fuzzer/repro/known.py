@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzzer.finding import CERTAINTIES, Certainty, read_findings
+from fuzzer.finding import CERTAINTIES, Certainty, Finding, read_findings, unbundled
 from fuzzer.history.messages import Record
 from fuzzer.manifest import FINDINGS, Manifest, read_manifest
 from fuzzer.repro.bundle import BUNDLE, BundleError, read_bundle
@@ -17,7 +17,8 @@ class Known(Record):
     """One kind of finding over several runs.
 
     Findings are grouped by oracle, sub-kind, the evidence's channel, endpoint and schedule, never by text. ``runs`` of
-    ``looked`` runs show it, ``count`` findings in all; ``bundle`` is the smallest one, of ``size`` requests.
+    ``looked`` runs show it, ``count`` findings in all; ``bundle`` is the smallest one, of ``size`` requests;
+    where there is none and can be none, ``unbundled`` says why.
     """
 
     key: str
@@ -30,6 +31,7 @@ class Known(Record):
     count: int
     bundle: str = ""
     size: int | None = None
+    unbundled: str = ""
 
     @property
     def steady(self) -> str:
@@ -42,6 +44,7 @@ class _Group:
     certainty: int = len(CERTAINTIES) - 1  # its place among them
     count: int = 0
     seen: dict[str, str] = field(default_factory=dict)  # run id -> when it began
+    unbundled: set[str] = field(default_factory=set)
 
 
 def known(directories: Sequence[Path]) -> list[Known]:
@@ -55,7 +58,7 @@ def known(directories: Sequence[Path]) -> list[Known]:
             if finding.arm != "candidate":
                 continue
             place = (finding.key, schedules.get(finding.cell, finding.cell.rpartition("/")[2]))
-            _add(groups.setdefault(place, _Group()), manifest, CERTAINTIES.index(finding.certainty))
+            _add(groups.setdefault(place, _Group()), manifest, finding)
         for key, size, path in _bundles(directory):
             bundles[key] = min(bundles.get(key, (size, path)), (size, path))
     rows = [_row(place, group, bundles, len(directories)) for place, group in groups.items()]
@@ -64,8 +67,9 @@ def known(directories: Sequence[Path]) -> list[Known]:
     )
 
 
-def _add(group: _Group, manifest: Manifest, certainty: int) -> None:
-    group.certainty = min(group.certainty, certainty)
+def _add(group: _Group, manifest: Manifest, finding: Finding) -> None:
+    group.certainty = min(group.certainty, CERTAINTIES.index(finding.certainty))
+    group.unbundled.add(unbundled(finding))
     group.count += 1
     group.seen[manifest.run_id] = manifest.started
 
@@ -93,4 +97,5 @@ def _row(place: tuple[str, str], group: _Group, bundles: dict[str, tuple[int, st
         count=group.count,
         bundle=path,
         size=size,
+        unbundled="" if path else min(group.unbundled),  # "" as soon as one of them could have had one
     )

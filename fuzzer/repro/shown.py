@@ -30,6 +30,8 @@ def groups(rows: Sequence[Known]) -> Iterator[str]:
         yield f"  seen {seen}"
         if row.bundle:
             yield f"  smallest bundle: {plural(row.size or 0, 'request')}: {clean(row.bundle, 300)}"
+        elif row.unbundled:
+            yield f"  {row.unbundled}"
 
 
 def shrunk(bundle: Bundle) -> Iterator[str]:

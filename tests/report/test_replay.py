@@ -88,6 +88,17 @@ def test_a_gate_run_again_promises_no_more_than_it_can_keep(tmp_path: Path) -> N
     assert "replace them by yours" in note
 
 
+def test_what_can_have_no_bundle_says_why(tmp_path: Path) -> None:
+    write_manifest(tmp_path, new_manifest(PLAN, "r"))
+    single = seen("fp4/nvfp4/c8/closed-loop").model_copy(update={"exchange": "x/0", "phase": "measure"})
+    counted = single.model_copy(update={"exchange": None})
+    penalised = single.model_copy(update={"phase": "neighbour"})
+    notes = [Replays([tmp_path]).command(finding)[1] for finding in (single, counted, penalised)]
+    assert "no bundle" not in notes[0]
+    assert notes[1].startswith("no bundle: counts")
+    assert notes[2].startswith("no bundle: it shows in a neighbour's request")
+
+
 def test_another_level_is_measured_with_all_candidates(tmp_path: Path) -> None:
     write_manifest(tmp_path, new_manifest(PLAN, "r"))
     given = options(Replays([tmp_path]).measure(32))

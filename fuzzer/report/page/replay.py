@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from fuzzer.errors import HistoryError
-from fuzzer.finding import Finding
+from fuzzer.finding import Finding, unbundled
 from fuzzer.manifest import read_manifest
 from fuzzer.plan import Endpoint, Plan
 from fuzzer.report.text import clean
@@ -44,7 +44,8 @@ class Replays:
             )
         for plan in self._plans:
             if (command := rerun(plan, finding)) is not None:
-                return command, AGAIN
+                why = unbundled(finding)
+                return command, f"{why}; {AGAIN}" if why else AGAIN
         return "", ""
 
     def measure(self, level: int) -> str:
