@@ -40,11 +40,10 @@ Rate = Literal["high", "low", "clean"]
 RATES: tuple[Rate, ...] = ("high", "low", "clean")
 FEW, MANY = 300, 1500  # replays, for cohorts that fail in 30 % of them or more, and for others
 HIGH, LOW, OFTEN = 0.5, 0.07, 0.3
-SLACK = 4  # replays that are sent together at the end
 LARGER = 1.5  # times a fault's minimum that a shrunk cohort may have
 CLEAN = ("last-message-swap", "page-reuse", "stale-slot", "row-swap")  # bundles that are replayed without the fault
-# What they show is no exchange's: counters, or requests that run on after their clients.
-CELL_LEVEL = ("speculation-health", "service/still-running")
+# What they show is no exchange's: counters, requests that run on after their clients, pairs of replies of a whole cell.
+CELL_LEVEL = ("speculation-health", "service/still-running", "self-consistency/penalties-ignored")
 # What is drawn once for a whole server, or is there for every request, has no rate of its own.
 WHOLE = ("stale-slot", "stuck-drain")
 SERIES = 200  # requests: what takes so many is no cohort's doing
@@ -82,7 +81,7 @@ class Row(BaseModel):
     @property
     def small(self) -> bool:
         """Whether it got as small as is asked for, within the budget, and still fails."""
-        return 0 < self.size <= LARGER * self.minimum and self.final[0] > 0 and self.replays <= self.budget + SLACK
+        return 0 < self.size <= LARGER * self.minimum and self.final[0] > 0 and self.replays <= self.budget
 
 
 def concerned() -> list[str]:
@@ -199,28 +198,30 @@ _HEAD = """# Shrinking, measured
 gate, bundled, and shrunk on a fresh server. Asked for: no more than 1.5 times the requests that the fault takes (its
 stated minimum), within 300 replays where the cohort fails in 30 % of them or more, within 1,500 where it fails less
 often or the fault strikes 7 % of what it can, the last fresh replays included, and the same kind of finding. Faults
-that only counters show (acceptance, requests that run on) have no cohort and are left out. Up to four replays are sent
-together, so that a budget may be passed by three. A fault that is not listed was not measured.
+that no single exchange shows (acceptance, requests that run on after their clients, penalties that change nothing in
+pairs of replies) have no cohort and are left out. A fault that is not listed was not measured.
 
 Rule: {rule}.
 
 **was** and **size**: requests of the cohort before and after; **min**: the least that the fault takes on a server that
-has served nothing before; **replays**: all that were sent; **last**: how many of the last, fresh replays fail. A size
-under the minimum means that what earlier replays left at the server is enough for the next.
+has served nothing before; **whole**: how many replays of the whole cohort fail, which decides the bound (300 or 1,500);
+**replays**: all that were sent, of how many; **last**: how many of the last, fresh replays fail. A size under the
+minimum means that what earlier replays left at the server is enough for the next.
 """
-_COLUMNS = "|fault|rate|was|size|min|replays|last|reached|needs|\n|---|---|---|---|---|---|---|---|---|"
+_COLUMNS = "|fault|rate|was|size|min|whole|replays|last|reached|needs|\n|---|---|---|---|---|---|---|---|---|---|"
 
 
 def _line(row: Row) -> str:
     if not row.found:
-        return f"|`{row.fault}`|{row.share:g}|||{row.minimum}|||no|no bundle of the right kind|"
+        return f"|`{row.fault}`|{row.share:g}|||{row.minimum}||||no|no bundle of the right kind|"
     if not row.size:
         told = f"not one of {row.baseline[1]} replays of the whole failed"
-        return f"|`{row.fault}`|{row.share:g}|{row.was}||{row.minimum}|{row.replays}||no|{told}|"
+        return f"|`{row.fault}`|{row.share:g}|{row.was}||{row.minimum}|0 of {row.baseline[1]}|{row.replays}||no|{told}|"
     last = f"{row.final[0]} of {row.final[1]}"
     needs = row.sentence if row.finished else f"(budget used up) {row.sentence}"
     reached = "yes" if row.small else "no"
-    figures = f"{row.was}|{row.size}|{row.minimum}|{row.replays}|{last}|{reached}"
+    whole = f"{row.baseline[0]} of {row.baseline[1]}"
+    figures = f"{row.was}|{row.size}|{row.minimum}|{whole}|{row.replays} of {row.budget:,}|{last}|{reached}"
     return f"|`{row.fault}`|{row.share:g}|{figures}|{needs}|"
 
 

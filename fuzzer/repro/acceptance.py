@@ -89,6 +89,10 @@ class Budget:
         late = self.seconds is not None and time.monotonic() - self.started >= rest * self.seconds
         return not (spent or sent or late)
 
+    def together(self, replays: int, most: int) -> int:
+        """How many replays may be sent at once after so many: ``most``, or what is left of the budget; at least one."""
+        return most if self.replays is None else max(1, min(most, self.replays - replays))
+
 
 @dataclass(frozen=True, slots=True)
 class Decided:

@@ -175,7 +175,7 @@ class Shrinker:
         while len(trial.played) < most and (trial.failures < ENOUGH or len(trial.played) < LEAST):
             if not self._allowed(self.cohort.size, reserve=False):
                 break
-            await trial.run(1 if len(trial.played) < LEAST else 4)
+            await trial.run(1 if len(trial.played) < LEAST else self._together(4))
         return trial
 
     def _chosen(self, trial: Trial) -> Baseline:
@@ -209,7 +209,7 @@ class Shrinker:
         while len(trial.played) < most and (len(trial.played) < FINAL_LEAST or trial.failures < FINAL_ENOUGH):
             if len(trial.played) >= FINAL_LEAST and not self._allowed(self.cohort.size, reserve=False):
                 break
-            await trial.run(4)
+            await trial.run(self._together(4))
         self._look(trial)
         self.tell(f"what is left fails in {trial.failures} of {len(trial.played)} fresh replays")
         return Tally.of(trial.failures, len(trial.played), UNIT)
@@ -230,6 +230,9 @@ class Shrinker:
         spent = self.player.spent
         kept = FINAL_SHARE if reserve else 0.0
         return self.budget.allows(spent.replays, spent.requests, size, reserve=kept)
+
+    def _together(self, most: int) -> int:
+        return self.budget.together(self.player.spent.replays, most)
 
     async def _keeps(self, wanted: Cohort | None, words: str, *, control: bool = False) -> bool:
         """Try a reduction, and take it over if it still fails often enough."""
@@ -257,7 +260,7 @@ class Shrinker:
         while state == "open":
             if not self._allowed(candidate.size):
                 raise BudgetError
-            await trial.run(1 if len(trial.played) < WARM_UP else 2)
+            await trial.run(1 if len(trial.played) < WARM_UP else self._together(2))
             state = decide(trial.failures, len(trial.played), candidate.shares)
         struck = max(candidate.judged, key=lambda place: (trial.struck[place], place == candidate.victim))
         decided = Decided(state == "fail", trial.failures, len(trial.played), struck)

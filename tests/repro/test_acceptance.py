@@ -33,6 +33,12 @@ def test_a_rate_that_has_not_fallen_is_kept_and_none_at_all_is_not(rate: float) 
     assert max(replays for _, replays in gone) < 6 / rate + WARM
 
 
+def test_replays_that_are_sent_together_do_not_pass_the_budget() -> None:
+    budget = Budget(replays=10)
+    assert [budget.together(spent, 4) for spent in (0, 6, 7, 9, 10)] == [4, 4, 3, 1, 1]
+    assert Budget(requests=10).together(100, 4) == 4
+
+
 def test_requests_that_fail_alike_share_one_rate_and_one_that_stands_out_has_its_own() -> None:
     alike = shares_of([1, 0, 1, 2, 0, 1, 0, 1], 10)
     assert set(alike) == {0.075}
