@@ -234,7 +234,7 @@ FAULTS = {
         kinds=("wrong-answer",),
         plant=VerifyDrift,
         trigger="speculation with two or more in the batch",
-        minimum=8,
+        minimum=2,
         lm_head="nvfp4",
     ),
     "uptime-drift": Fault(
