@@ -10,6 +10,7 @@ import typer
 from fuzzer.cli.telling import Json, Out, Quiet
 
 if TYPE_CHECKING:
+    from fuzzer.night import Night
     from fuzzer.plan import Plan
     from fuzzer.soak.ledger import Settings
     from fuzzer.soak.options import Telling
@@ -111,23 +112,31 @@ def soak(
 # what a gate's file says of a gate's size and end; a soak's legs have their own
 _LEGS_OWN = ("requests", "control_requests", "early_stop", "budget", "speed_temperature")
 
+_NAME_BYTES = 200  # file systems take 255, and files beside it have longer names
+
 
 def _directory(plan: Plan, settings: Settings, out: Path, name: str | None) -> Path:
     """Where the soak goes on that was named, or a new one's."""
     from fuzzer.errors import UsageError
-    from fuzzer.soak.directory import make
-    from fuzzer.soak.ledger import is_soak, read_ledger, read_soak
+    from fuzzer.soak.directory import make, over
+    from fuzzer.soak.ledger import is_soak, read_soak
 
-    if name is not None and ("/" in name or name.startswith(".") or not name.strip()):
+    if name is not None and not _usable(name):
         raise UsageError(f"--name: {name!r} is no name of a directory; write for example --name 2027-01-31")
     if name is not None and is_soak(out / name):
         directory = out / name
-        if read_ledger(directory).finished:
+        if over(directory):
             raise UsageError(f"--name: {directory} is over; choose another name for a new night")
         if read_soak(directory).plan.digest != plan.digest:
             raise UsageError(f"--name: {directory} was begun with another plan; choose another name for a new night")
         return directory
     return make(plan, settings, out, name)
+
+
+def _usable(name: str) -> bool:
+    """Whether a night's name may be that of a directory on any file system."""
+    plain = name.isprintable() and name.strip() and not name.startswith(".")
+    return bool(plain) and not any(sign in name for sign in "/\\") and len(name.encode()) <= _NAME_BYTES
 
 
 def run_soak(
@@ -145,9 +154,8 @@ def run_soak(
     seed = read_soak(directory).plan.seed
     table = header_table(headers)
 
-    async def run() -> None:
+    async def run() -> Night:
         async with watching(telling, seed, quiet=quiet, painted=not as_json) as watchers:
-            await conduct(directory, listeners=[watchers.listen], tell=watchers.tell, headers=table)
+            return await conduct(directory, listeners=[watchers.listen], tell=watchers.tell, headers=table)
 
-    anyio.run(run)
-    return show_night(directory, as_json=as_json, quiet=quiet)
+    return show_night(directory, anyio.run(run), as_json=as_json, quiet=quiet)

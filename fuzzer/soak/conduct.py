@@ -6,6 +6,8 @@ a leg that was broken off is resumed, one that had ended but was not counted is 
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import signal
 import threading
@@ -27,8 +29,8 @@ from fuzzer.repro.collect import bundle_run, wanted
 from fuzzer.run import Run, gate, go_on, with_headers
 from fuzzer.soak import disk
 from fuzzer.soak.boots import BootWatch
-from fuzzer.soak.counting import counted
-from fuzzer.soak.directory import SUMMARY, bundles_of, ended_summary, leg_numbers, write_leg, write_night
+from fuzzer.soak.counting import REFUSED, absent, counted
+from fuzzer.soak.directory import SUMMARY, bundles_of, ended_summary, found, leg_directories, write_leg, write_night
 from fuzzer.soak.events import (
     BootSeen,
     BulkDropped,
@@ -62,6 +64,7 @@ from fuzzer.soak.verdict import Ending, judged
 from fuzzer.summary import Summary
 
 PAUSES = (5.0, 10.0, 20.0, 40.0, 60.0)  # seconds between two looks at an end that is away; the last one stays
+FIRST_TRIES = 5  # to measure anything at all
 LEAST_SECONDS = 60.0  # for a leg, however little is left: a soak ends with whole legs
 
 
@@ -99,6 +102,7 @@ class _Conductor:
     stopped: NightReason | None = None
     unavailable: bool = False
     away: Outage | None = None
+    _away_at: float = 0.0
     _since: float = field(default_factory=time.monotonic)
     _before: float = 0.0
 
@@ -108,22 +112,34 @@ class _Conductor:
         self._before = state.active
         self.boots = BootWatch(state.boot, state.counters, self._booted)
         self.bundles = bundles_of(self.directory)
+        self.stopped = state.stopped  # a soak that is over is not judged better for being looked at again
         self.tell(SoakStarted(self.soak, str(self.directory), state.processes > 0, tuple(state.ordered)))
         mistake: SpecfuzzError | None = None
-        if not state.finished or state.open:
+        unknown = {n: path for n, path in leg_directories(self.directory).items() if n not in state.known}
+        if not state.finished or state.open or unknown:
             self.ledger.write(Process(at=now()))
+            self._find(unknown)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._watch)
                 try:
                     await self._legs()
-                except SpecfuzzError as error:
-                    mistake = error  # raised below: this task group would wrap it
+                except (SpecfuzzError, OSError, BaseExceptionGroup) as error:
+                    mistake = self._mistake(error)  # raised below: this task group would wrap it
                 tasks.cancel_scope.cancel()
-        if mistake is not None and not self._full(mistake):
-            raise mistake
+        full = mistake is not None and self._full(mistake)
         night = self._judge()
+        if mistake is not None and not full:
+            raise mistake
         self.tell(NightJudged(night, str(self.directory)))
         return night
+
+    def _find(self, unknown: Mapping[int, Path]) -> None:
+        """Legs that the ledger has lost are judged again like any that an earlier process left open."""
+        for number, path in unknown.items():
+            try:
+                self.ledger.write(found(path, number, self.soak.plan))
+            except HistoryError as error:
+                self.ledger.write(Lost(number=number, why=str(error)))
 
     async def _watch(self) -> None:
         if threading.current_thread() is threading.main_thread():
@@ -170,13 +186,14 @@ class _Conductor:
                     await self.stop.wait()
                     return
                 tries += 1
-        if self.stopped is None or self.stopped.code == "disk" or self._over():
-            self.ledger.write(Finished(at=now(), active=self.active))
+        if self.stopped is None or self.stopped.code != "outage" or self._over():
+            self.stopped = self.stopped or self._still_away()
+            self.ledger.write(Finished(at=now(), active=self.active, stopped=self.stopped))
 
     async def _next(self) -> bool:
         """One more leg; false if nothing could be measured."""
         state = self.ledger.state
-        number = max((*state.began, *leg_numbers(self.directory)), default=0) + 1
+        number = max((*state.began, *leg_directories(self.directory)), default=0) + 1
         choice = choose(self.soak.plan, state.ordered, number, self.active, self.soak.settings.anchor_seconds)
         name = leg_name(number, choice.schedule)
         place = {"number": number, "run_id": name, "boot": state.boot, "at": now(), "active": self.active}
@@ -203,6 +220,8 @@ class _Conductor:
                 self._end(began, Run(ended_summary(leg), leg))
             elif not (leg / MANIFEST).exists() or not (leg / HISTORY).exists():
                 shutil.rmtree(leg, ignore_errors=True)  # killed before it had sent anything
+                if leg.exists():
+                    raise HistoryError(f"{leg}: no directory of a leg, and it cannot be removed")
                 await self._gate(began, again=True)
             else:
                 self._begin(began, again=True)
@@ -238,43 +257,65 @@ class _Conductor:
         if not leg.cells and not any(found.breaks for found in leg.findings):
             self._missed(began, summary, run.directory)
             return False
-        self._back()
+        self._back(began.active)
         write_leg(run.directory, summary)
-        self._bundle(run.directory, summary)
+        if leg.verdict == "fail":
+            self._bundle(run.directory, summary)
         self.ledger.write(Ended(leg=leg, counters=self.boots.counters))
+        missing = next(filter(None, map(absent, summary.cells)), "")
+        if missing and (REFUSED in missing or leg.boot == max(began.boot, 1)):  # or it was started anew, and is here
+            self._away(_end_of(missing), missing, leg.ended, self.active)
         disk.compress(self.directory, leg)
         self._make_room()
         night = self._judge(running=True)
         self.tell(LegOver(leg, night))
         if self.soak.settings.stop_on_fail and night.verdict == "fail":
-            self.stopped = NightReason(
-                code="interrupted", message="stopped at the first failure, as --stop-on fail asks"
-            )
-            self.ledger.write(Finished(at=now(), active=self.active))
+            text = "stopped at the first failure, as --stop-on fail asks"
+            self.stopped = NightReason(code="interrupted", message=text)
         return True
 
     def _first_request(self, boot: int) -> int:
         return sum(leg.candidate_requests for leg in self.ledger.state.ordered if leg.boot == boot)
 
     def _missed(self, began: Began, summary: Summary, directory: Path) -> None:
-        """Nothing was measured: an end is away, or is not what it was. At the very beginning that is for its user."""
+        """Nothing was measured: an end is away, or is not what it was. At the very beginning that is for its user.
+
+        An end that went away after it had been looked at gets a few tries even there.
+        """
         reason = next(iter(summary.reasons), None)
         why = reason.message if reason else "nothing was measured"
-        if not self.ledger.state.legs:
+        state = self.ledger.state
+        stood = summary.preflight is not None and summary.preflight.comparable and len(state.void) < FIRST_TRIES
+        if not state.legs and not stood:
             self.stopped = NightReason(code="outage", message=why)
             self.unavailable = summary.verdict == "unavailable"
         self.ledger.write(Void(number=began.number))
         shutil.rmtree(directory, ignore_errors=True)
+        self._away(_end_of(why), why, began.at, began.active)
+
+    def _away(self, end: str, why: str, since: str, active: float) -> None:
+        """An end is away, since then at the latest, in moments of the clock and in seconds at work."""
         first = self.away is None
-        since = began.at if self.away is None else self.away.since
-        seconds = self.active - began.active + (self.away.seconds if self.away else 0.0)
-        self.away = Outage(end=_end_of(why), since=since, seconds=round(seconds, 1), why=why)
-        self.ledger.write(Away(outage=self.away))
+        if self.away is None:
+            self._away_at = active
+            self.away = Outage(end=end, since=since, seconds=0.0, why=why)
+        self._note(self.away.model_copy(update={"end": end, "why": why}), self.active)
         if first:
             self.tell(OutageSeen(self.away, over=False))
 
-    def _back(self) -> None:
+    def _note(self, outage: Outage, until: float) -> None:
+        self.away = outage.model_copy(update={"seconds": round(max(until - self._away_at, 0.0), 1)})
+        self.ledger.write(Away(outage=self.away))
+
+    def _still_away(self) -> NightReason | None:
+        if self.away is None:
+            return None
+        text = f"{self.away.end} could not be measured when the soak ended: {self.away.why}"
+        return NightReason(code="outage", message=text)
+
+    def _back(self, active: float) -> None:
         if self.away is not None:
+            self._note(self.away, active)
             self.tell(OutageSeen(self.away, over=True))
             self.away = None
 
@@ -300,9 +341,23 @@ class _Conductor:
             text = f"what must be kept takes {size:,} bytes, over --max-disk {limit:,}: the soak ended there"
             self.stopped = NightReason(code="disk", message=text)
 
+    def _mistake(self, error: BaseException) -> SpecfuzzError:
+        """What went wrong, in a line, where it is no bug of ours; a full disk is met by all that write at once."""
+        while isinstance(error, BaseExceptionGroup):
+            _, bugs = error.split((SpecfuzzError, OSError))
+            if bugs is not None:
+                raise bugs
+            error = error.exceptions[0]
+        if isinstance(error, OSError):
+            return HistoryError(f"{error.filename or self.directory}: cannot go on: {error.strerror or error}")
+        if isinstance(error, SpecfuzzError):
+            return error
+        raise error
+
     def _full(self, error: SpecfuzzError) -> bool:
         """Whether the disk is full: then the soak ends with what it has, and can go on when there is room."""
-        if not isinstance(error, HistoryError) or "No space left" not in str(error):
+        full = any(os.strerror(code) in str(error) for code in (errno.ENOSPC, errno.EDQUOT))
+        if not isinstance(error, HistoryError) or not full:
             return False
         self.stopped = NightReason(code="disk", message=f"{error}; make room, then: specfuzz resume DIR")
         return True
@@ -313,17 +368,13 @@ class _Conductor:
 
     def _judge(self, *, running: bool = False) -> Night:
         state = self.ledger.state
-        stopped = self.stopped
-        if stopped is None and self.away is not None and not running:
-            text = f"{self.away.end} could not be measured when the soak ended: {self.away.why}"
-            stopped = NightReason(code="outage", message=text)
         state.active = max(state.active, self.active) if not state.finished else state.active
         ending = Ending(
             ended=now(),
             running=running,
-            interrupted=not running and not state.finished and stopped is None,
+            interrupted=not running and not state.finished and self.stopped is None,
             partial=self.partial,
-            stopped=stopped,
+            stopped=self.stopped,
             unavailable=self.unavailable,
             bytes_kept=disk.size_of(self.directory),
         )

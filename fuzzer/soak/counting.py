@@ -8,14 +8,24 @@ from fuzzer.night import CellCount, FindingCount, Leg
 from fuzzer.soak.ledger import Began
 from fuzzer.summary import CellSummary, FindingGroup, Paired, Summary
 
+REFUSED = "refused the API key"
+_UNREACHED = ("connect", "tls", "timeout-connect")
 _EXAMPLE = 200  # characters of a finding's line that a night keeps
 
 
 def counted(summary: Summary, began: Began, *, boot: int, active: float, first_request: int, ended: str) -> Leg:
     """A leg as a night keeps it. The two ends got equally many requests, so half of the exchanges are the candidate's.
 
-    ``active`` is how long the soak had been at work when the leg ended, in seconds.
+    ``active`` is how long the soak had been at work when the leg ended, in seconds. Where an end was not there, the leg
+    fails for nothing but what was seen in answers.
     """
+    gone = {cell.key for cell in summary.cells if absent(cell)}
+    fails = any(cell.status == "fail" and cell.key not in gone for cell in summary.cells)
+    findings = tuple(_findings(summary, began.schedule))
+    verdict, exit_status = summary.verdict, summary.exit_status
+    told = [reason for reason in summary.reasons if reason.code != "passed" and reason.cell not in gone]
+    if gone and verdict == "fail" and not fails and not any(found.breaks for found in findings):
+        verdict, exit_status = "inconclusive", 3
     return Leg(
         number=began.number,
         run_id=began.run_id,
@@ -30,15 +40,30 @@ def counted(summary: Summary, began: Began, *, boot: int, active: float, first_r
         ended=ended,
         active=round(active, 1),
         first_request=first_request,
-        verdict=summary.verdict,
-        exit_status=summary.exit_status,
-        reasons=tuple(f"{reason.code}: {reason.message}" for reason in summary.reasons if reason.code != "passed"),
+        verdict=verdict,
+        exit_status=exit_status,
+        reasons=(*filter(None, map(absent, summary.cells)), *(f"{reason.code}: {reason.message}" for reason in told)),
         cells=tuple(_cell(cell, summary) for cell in summary.cells if cell.rate.n or cell.blocks),
-        findings=tuple(_findings(summary, began.schedule)),
+        findings=findings,
         exchanges=summary.exchanges,
         candidate_requests=summary.exchanges // (2 if summary.reference_used else 1),
         lost=summary.lost,
     )
+
+
+def absent(cell: CellSummary) -> str:
+    """Which end was not there in a cell, in words; "" if both were.
+
+    A server that is down, or asks for another key, answers nothing wrong. It is told from one that drops requests now
+    and then by all N in flight having failed so; a refused key is one at once.
+    """
+    for name, arm in cell.arms.items():
+        unreached, refused = sum(arm.error.get(how, 0) for how in _UNREACHED), arm.error.get("unauthorised", 0)
+        if unreached >= cell.concurrency:
+            return f"outage: {unreached} requests found no connection to the {name}, so these answers decide nothing"
+        if refused:
+            return f"outage: the {name} {REFUSED} {refused} times, so these answers decide nothing"
+    return ""
 
 
 def _cell(cell: CellSummary, summary: Summary) -> CellCount:
@@ -54,7 +79,7 @@ def _cell(cell: CellSummary, summary: Summary) -> CellCount:
         lm_head=cell.lm_head,
         concurrency=cell.concurrency,
         schedule=cell.schedule,
-        counted=cell.status not in ("vacuous", "not-run") and cell.rate.n > 0,
+        counted=cell.status not in ("vacuous", "not-run") and cell.rate.n > 0 and not absent(cell),
         k=cell.rate.k,
         n=cell.rate.n,
         reference_k=reference.k if reference else 0,

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from fuzzer.errors import HistoryError, UsageError
 from fuzzer.inert import inert_json
-from fuzzer.manifest import FINDINGS
+from fuzzer.manifest import FINDINGS, read_manifest
 from fuzzer.night import NIGHT, Night
 from fuzzer.plan import Plan
 from fuzzer.report.files import load_summary, redact_findings, summary_json, write_whole
 from fuzzer.repro.bundle import BUNDLE, BundleError, read_bundle
 from fuzzer.repro.collect import BUNDLES
 from fuzzer.run import rejudge
-from fuzzer.soak.ledger import LEGS, Settings, new_soak, write_soak
+from fuzzer.soak.ledger import DRAFT, LEDGER, LEGS, Began, Settings, new_soak, read_ledger, write_soak
 from fuzzer.summary import Summary
 
 SUMMARY = "summary.json"
@@ -26,13 +25,27 @@ def make(plan: Plan, settings: Settings, out: Path, night_id: str | None = None)
     soak = new_soak(plan, settings, night_id)
     directory = out / soak.night_id
     try:
-        (directory / LEGS).mkdir(parents=True)
+        directory.mkdir(parents=True, exist_ok=True)
+        if any(path.name not in (LEGS, DRAFT) for path in directory.iterdir()):  # a soak that died here had no more
+            raise UsageError(f"--name: {directory} holds something else; choose another name")
+        (directory / LEGS).mkdir(exist_ok=True)
         write_soak(directory, soak)
-    except FileExistsError:
-        raise UsageError(f"--name: {directory} exists already; resume it, or choose another name") from None
     except OSError as error:
         raise UsageError(f"--out: cannot make {directory}: {error.strerror}") from None
     return directory
+
+
+def over(directory: Path) -> bool:
+    """Whether a soak has come to its end and said so; one that died before its verdict stood is taken up again.
+
+    Raises HistoryError for a ledger that cannot be read.
+    """
+    if not (directory / LEDGER).exists() or not read_ledger(directory).finished:
+        return False
+    try:
+        return read_night(directory).verdict != "interrupted"
+    except HistoryError:
+        return False
 
 
 def read_night(directory: Path) -> Night:
@@ -71,12 +84,39 @@ def ended_summary(leg: Path) -> Summary:
         return load_summary(leg / SUMMARY)
 
 
-def leg_numbers(directory: Path) -> Iterator[int]:
-    """The numbers of the legs that have a directory; the ledger may have lost the line that told of one."""
-    for path in (directory / LEGS).iterdir():
-        number = path.name.partition("-")[0]
-        if number.isdecimal():
-            yield int(number)
+def leg_directories(directory: Path) -> dict[int, Path]:
+    """The legs that have a directory, by number; the ledger may have lost the line that told of one.
+
+    Raises HistoryError where there is no directory of legs, and none can be made.
+    """
+    try:
+        (directory / LEGS).mkdir(exist_ok=True)
+        paths = sorted((directory / LEGS).iterdir())
+    except OSError as error:
+        raise HistoryError(f"{directory / LEGS}: cannot read the soak's legs: {error.strerror}") from error
+    numbers = {path: path.name.partition("-")[0] for path in paths}
+    return {int(number): path for path, number in numbers.items() if number.isdecimal()}
+
+
+def found(path: Path, number: int, base: Plan) -> Began:
+    """What the ledger has lost of a leg, from the leg's own manifest. Raises HistoryError where that is damaged."""
+    manifest = read_manifest(path)
+    plan = manifest.plan
+    anchor = plan.seed == base.seed
+    return Began(
+        purpose="anchor" if anchor else "sweep",
+        why="anchor" if anchor else "rotation",
+        schedule=plan.schedules[0],
+        concurrency=max(plan.concurrency),
+        families=plan.families,
+        seed=plan.seed,
+        number=number,
+        run_id=path.name,
+        boot=0,
+        at=manifest.started,
+        active=0.0,
+        found=True,
+    )
 
 
 def bundles_of(directory: Path, run_id: str = "*") -> dict[str, str]:

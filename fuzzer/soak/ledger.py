@@ -7,6 +7,7 @@ damaged is left out and counted, and what it said is found anew in the leg's own
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import secrets
 import zlib
 from dataclasses import dataclass, field
@@ -19,12 +20,13 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from fuzzer.errors import HistoryError
 from fuzzer.history.appending import Appending, parsed
 from fuzzer.history.records import Counters
-from fuzzer.night import Boot, Leg, Outage, Purpose, Why
+from fuzzer.night import Boot, Leg, NightReason, Outage, Purpose, Why
 from fuzzer.plan import Plan, ScheduleName
 
 SOAK = "soak.json"
 LEDGER = "soak.jsonl"
 LEGS = "legs"
+DRAFT = f".{SOAK}.tmp"
 LEDGER_VERSION = 1
 
 
@@ -76,7 +78,7 @@ class Choice(_Record):
 
 
 class Began(Choice):
-    """A leg's directory is about to be made."""
+    """A leg's directory is about to be made; ``found`` if the directory was there, and the ledger did not know it."""
 
     type: Literal["began"] = "began"
     number: int
@@ -84,6 +86,7 @@ class Began(Choice):
     boot: int
     at: str
     active: float
+    found: bool = False
 
 
 class Ended(_Record):
@@ -131,11 +134,12 @@ class Void(_Record):
 
 
 class Finished(_Record):
-    """The soak has come to its end."""
+    """The soak has come to its end; ``stopped`` says what ended it, or was the matter at the end, if not its length."""
 
     type: Literal["finished"] = "finished"
     at: str
     active: float
+    stopped: NightReason | None = None
 
 
 AnyLine = Process | Began | Ended | Booted | Away | Dropped | Lost | Void | Finished
@@ -156,6 +160,7 @@ class State:
     void: set[int] = field(default_factory=set)
     processes: int = 0
     finished: bool = False
+    stopped: NightReason | None = None
     damaged: int = 0
     active: float = 0.0
 
@@ -183,7 +188,7 @@ class State:
             case Void():
                 self.void.add(line.number)
             case Finished():
-                self.finished = True
+                self.finished, self.stopped = True, line.stopped
                 self.active = max(self.active, line.active)
 
     @property
@@ -196,6 +201,11 @@ class State:
         """Legs that began and neither ended nor were given up, in order."""
         over = {*self.legs, *self.lost, *self.void}
         return [self.began[number] for number in sorted(self.began) if number not in over]
+
+    @property
+    def known(self) -> set[int]:
+        """The numbers of all legs that are told of."""
+        return {*self.began, *self.legs, *self.lost, *self.void}
 
     @property
     def boot(self) -> int:
@@ -274,8 +284,11 @@ def new_soak(plan: Plan, settings: Settings, night_id: str | None) -> SoakManife
 
 def write_soak(directory: Path, soak: SoakManifest) -> None:
     """Write ``soak.json`` whole or not at all."""
-    temporary = directory / f".{SOAK}.tmp"
-    temporary.write_text(soak.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    temporary = directory / DRAFT
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(soak.model_dump_json(indent=2) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
     temporary.replace(directory / SOAK)
 
 

@@ -93,7 +93,8 @@ def _chance(arm: Arm, sweeps: Sequence[Leg]) -> float | None:
 
 def hit(leg: Leg) -> bool:
     """Whether a leg showed something: a finding that breaks gates, or an answer that only the candidate got wrong."""
-    return any(found.breaks for found in leg.findings) or any(cell.b > 0 and cell.role == "gated" for cell in leg.cells)
+    gated = (cell for cell in leg.cells if cell.role == "gated" and cell.counted)
+    return any(found.breaks for found in leg.findings) or any(cell.b > 0 for cell in gated)
 
 
 def _families(plan: Plan, sweep: int) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from fuzzer.errors import SpecfuzzError
+from fuzzer.errors import HistoryError, SpecfuzzError
 from fuzzer.inert import inert_json
 from fuzzer.night import Night
 from fuzzer.report.night.console import render_night
@@ -23,14 +23,19 @@ from fuzzer.trend.story import ToldNight, trend
 NIGHTS_BEFORE = 7
 
 
-def show_night(directory: Path, *, as_json: bool = False, quiet: bool = False) -> int:
+def show_night(directory: Path, night: Night | None = None, *, as_json: bool = False, quiet: bool = False) -> int:
     """Write the reports of the night in ``directory``, print it, and return its exit status.
 
+    ``night`` is read from ``night.json`` if it is None. Reports that cannot be written are told of: the verdict stands.
     Raises HistoryError for a directory without a verdict.
     """
-    night = read_night(directory)
+    night = night or read_night(directory)
     note = _before(directory, night)
-    write_night(directory, night, note)
+    try:
+        write_night(directory, night, note)
+    except HistoryError as error:
+        with forgiving():
+            print(f"specfuzz: {error}", file=sys.stderr, flush=True)
     with forgiving():
         if as_json:
             sys.stdout.write(inert_json(night.model_dump_json(indent=2)) + "\n")

@@ -172,6 +172,10 @@ def _opens(tests: Tests, soak: SoakManifest, state: State, ending: Ending) -> It
             yield from _open(cell, soak, f"{candidate.name}, {schedule} at {level}", state)
     for number, why in state.lost.items():
         yield NightReason(code="leg-undecided", message=f"leg {number} is lost: {why}")
+    if unknown := sum(began.found for began in state.began.values()):
+        legs = "1 leg" if unknown == 1 else f"{unknown} legs"
+        text = f"soak.jsonl has lost {legs}, judged anew from their directories; boots and outages then are not known"
+        yield NightReason(code="leg-undecided", message=text)
     if state.damaged:
         lines = "1 line" if state.damaged == 1 else f"{state.damaged} lines"
         yield NightReason(code="leg-undecided", message=f"{lines} of soak.jsonl cannot be read: the disk is failing")

@@ -92,6 +92,12 @@ def test_damage_never_lets_a_night_pass_and_what_can_be_read_still_counts(tmp_pa
     assert (again.verdict, [leg.number for leg in again.legs], again.judged) == ("inconclusive", [2], 64)
     assert again.cells == night.cells
     assert any("soak.jsonl cannot be read" in reason.message for reason in again.reasons)
+    (directory / LEDGER).unlink()
+    anyio.run(run, directory)
+    anew = read_night(directory)
+    assert (anew.verdict, [leg.number for leg in anew.legs], anew.judged) == ("inconclusive", [2], 64)
+    assert any("leg 1 is lost" in reason.message for reason in anew.reasons)
+    assert any("soak.jsonl has lost 2 legs" in reason.message for reason in anew.reasons)
 
 
 def flip(path: Path, at: bytes) -> None:

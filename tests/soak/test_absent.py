@@ -1,0 +1,60 @@
+"""A server that is not there answers nothing wrong: its leg decides nothing, in every direction."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzzer.soak.counting import counted
+from fuzzer.soak.rotation import hit
+from fuzzer.summary import ArmCounts, CellSummary, FindingGroup, Reason
+from tests.report.factory import bleed, group, summary
+from tests.report.factory import cell as gate_cell
+
+from .factory import cell as night_cell
+from .factory import leg, night
+from .test_ledger import began
+
+
+def dead(how: str, failed: int, *, arm: str = "candidate") -> CellSummary:
+    """A cell of a gate in which the last ``failed`` of 64 requests failed so at one end."""
+    fine = gate_cell(0 if arm == "reference" else failed, 64, reference=(0, 64), status="fail")
+    counts = ArmCounts(sent=64, completed=64 - failed, right=64 - failed, error={how: failed})
+    return fine.model_copy(update={"arms": dict(fine.arms) | {arm: counts}})
+
+
+def of(one: CellSummary, findings: tuple[FindingGroup, ...] = ()) -> tuple[str, int, bool, str]:
+    failed = Reason(code="service-failures", cell=one.key, message="requests failed only on the candidate")
+    told = summary("fail", 1, (failed,), (one,), findings=findings)
+    made = counted(told, began(1), boot=1, active=60.0, first_request=0, ended="2026-11-29T22:01:00+00:00")
+    return made.verdict, made.exit_status, made.cells[0].counted, made.reasons[0] if made.reasons else ""
+
+
+@pytest.mark.parametrize("arm", ["candidate", "reference"])
+@pytest.mark.parametrize(
+    ("how", "failed"), [("connect", 40), ("connect", 8), ("timeout-connect", 64), ("unauthorised", 1)]
+)
+def test_a_leg_whose_server_went_away_counts_for_nothing_and_says_so(how: str, failed: int, arm: str) -> None:
+    verdict, status, counts, why = of(dead(how, failed, arm=arm))
+    assert (verdict, status, counts) == ("inconclusive", 3, False)
+    assert why.startswith("outage: ")
+    assert arm in why
+
+
+@pytest.mark.parametrize(
+    ("how", "failed"), [("connect", 7), ("disconnect", 40), ("server-error", 40), ("timeout-read", 40)]
+)
+def test_a_server_that_is_there_and_drops_requests_still_fails(how: str, failed: int) -> None:
+    verdict, status, counts, _ = of(dead(how, failed))
+    assert (verdict, status, counts) == ("fail", 1, True)
+
+
+def test_a_certain_fault_still_fails_the_leg_in_which_the_server_went_away() -> None:
+    assert of(dead("connect", 40), (group(bleed(), breaks_gate=True),))[:2] == ("fail", 1)
+
+
+def test_outages_send_no_more_traffic_there_and_break_no_night() -> None:
+    away = leg(1, night_cell("rounds", 64, counted=False), reasons=("outage: 64 requests found no connection",))
+    told = night(away)
+    assert not hit(away)
+    assert told.verdict == "inconclusive"
+    assert any("none of its 1 legs counts: outage: 64 requests" in reason.message for reason in told.reasons)
