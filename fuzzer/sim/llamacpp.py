@@ -22,7 +22,7 @@ from fuzzer.sim.child import Announce, ChildServer, serve_parent
 if TYPE_CHECKING:
     from xllamacpp import CommonParams, Server
 
-Speculation = Literal["ngram", "ngram-cache"]
+Speculation = Literal["ngram", "ngram-cache", "draft"]
 
 _BOOT_TIMEOUT = 120.0
 _NGRAM = (2, 6)  # look-up and draft length in tokens; llama.cpp's own 12 and 48 never draft on short answers
@@ -37,8 +37,8 @@ class LlamaConfig:
 
     ``ctx`` is the context in tokens, split evenly over the ``slots`` (parallel sequences). More than one thread a
     server collapses on a busy machine. ``speculation`` None is a reference; "ngram" drafts from the prompt and answer
-    so far; "ngram-cache" does too, with a cache that outlives requests (ggml-org/llama.cpp#27852). ``seed`` is for
-    requests that sample and give none.
+    so far; "ngram-cache" does too, with a cache that outlives requests (ggml-org/llama.cpp#27852); "draft" lets the
+    model at ``drafter`` draft (None: the served one itself). ``seed`` is for requests that sample and give none.
     """
 
     model: Path
@@ -46,6 +46,7 @@ class LlamaConfig:
     ctx: int = 8192
     threads: int = 1
     speculation: Speculation | None = None
+    drafter: Path | None = None
     seed: int = 1234
 
     def __post_init__(self) -> None:
@@ -57,7 +58,8 @@ class LlamaServer(ChildServer):
     """llama.cpp in a child process; an async context manager with the address in ``url``."""
 
     def __init__(self, config: LlamaConfig) -> None:
-        told = json.dumps(asdict(config) | {"model": str(config.model)})
+        paths = {"model": str(config.model), "drafter": str(config.drafter or config.model)}
+        told = json.dumps(asdict(config) | paths)
         super().__init__("fuzzer.sim.llamacpp", told, boot_timeout=_BOOT_TIMEOUT)
 
     async def __aenter__(self) -> Self:
@@ -83,6 +85,13 @@ def _parameters(config: LlamaConfig) -> CommonParams:
         params.speculative.ngram_simple.size_n, params.speculative.ngram_simple.size_m = _NGRAM
     elif config.speculation == "ngram-cache":
         params.speculative.types = [common_speculative_type.COMMON_SPECULATIVE_TYPE_NGRAM_CACHE]
+    elif config.speculation == "draft":
+        params.speculative.types = [common_speculative_type.COMMON_SPECULATIVE_TYPE_DRAFT_SIMPLE]
+        params.speculative.draft.mparams.path = str(config.drafter)
+        params.speculative.draft.n_gpu_layers = 0
+        threads = params.speculative.draft.cpuparams, params.speculative.draft.cpuparams_batch
+        for each in threads:
+            each.n_threads = config.threads
     return params
 
 
