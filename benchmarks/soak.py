@@ -2,11 +2,13 @@
 
     python -m benchmarks.soak faulty [--minutes 30]
     python -m benchmarks.soak nights [--clean 20] [--seconds 90]
+    python -m benchmarks.soak long [--exchanges 1000000]
 
 ``faulty``: one candidate bleeds in 12 of 5,000 requests, gets worse with every request of a boot, and one of its five
 boots is bad; the soak must find all three and name them. ``nights``: so many clean nights without an alarm, from the
 soaks and from the trend over them, then one with the rare bleed, which the trend must flag, and none before it.
-Both write their results to reports/soak/; clean nights that are there are not run again.
+``long``: a very long night against servers that answer at once; the memory of the soak must stay as it is, and its
+disk within the limit. All write their results to reports/soak/; clean nights that are there are not run again.
 """
 
 from __future__ import annotations
@@ -14,11 +16,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +44,10 @@ SCHEDULES: tuple[ScheduleName, ...] = ("closed-loop", "rounds", "burst-solo")
 RARE = 12 / 5000  # of the requests
 WEAR = 300  # requests after which `uptime-drift` at rate 1 has moved as far as it goes
 BOOTS, BAD = 5, 3
+MIB = 1 << 20
+MAX_DISK = 200 * MIB
+SLACK = 20 * MIB  # a leg that has just ended may go over the limit before room is made
+MOST_MEMORY = 400  # MiB
 LIKE_A_NIGHT = 24  # a night has so many anchors, however short it is made
 
 
@@ -185,6 +194,66 @@ def run_nights(arguments: argparse.Namespace) -> int:
     return int(bool(alarms) or flagged != wanted)
 
 
+@dataclass(slots=True)
+class Gauge:
+    """Looks at the soak's memory (MiB) and disk (bytes) after each leg, and ends it after so many exchanges."""
+
+    exchanges: int
+    rows: list[tuple[int, float, int, float]] = field(default_factory=list)
+
+    def __call__(self, event: SoakEvent) -> None:
+        """Take one event of the soak."""
+        if isinstance(event, LegOver):
+            night = event.night
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+            self.rows.append(
+                (night.exchanges, pages * os.sysconf("SC_PAGE_SIZE") / MIB, night.bytes_kept, night.active)
+            )
+            if len(self.rows) % 20 == 0:
+                print(self.rows[-1], flush=True)
+            if night.exchanges >= self.exchanges:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    def at(self, exchanges: int) -> tuple[int, float, int, float]:
+        """The first look after so many exchanges."""
+        return next((row for row in self.rows if row[0] >= exchanges), self.rows[-1])
+
+
+async def endless(gauge: Gauge, out: Path) -> Night:
+    """A night against servers that take no time to think."""
+    fast = SimConfig(speculative=True, step_seconds=0)
+    async with SimServer(fast) as candidate, SimServer(SimConfig(step_seconds=0)) as reference:
+        settings = Settings(seconds=24 * 3600, max_disk=MAX_DISK)
+        directory = make(plan(candidate, reference, 1), settings, out, "long")
+        return await soak(directory, listeners=[], tell=gauge)
+
+
+def run_long(arguments: argparse.Namespace) -> int:
+    """The very long night."""
+    gauge = Gauge(arguments.exchanges)
+    with tempfile.TemporaryDirectory() as folder:
+        night = anyio.run(endless, gauge, Path(folder))
+    early, last = gauge.at(arguments.exchanges // 10), gauge.rows[-1]
+    most = max(row[1] for row in gauge.rows)
+    disk = max(row[2] for row in gauge.rows)
+    growth = last[1] / early[1] - 1
+    text = "\n".join(
+        [
+            f"`python -m benchmarks.soak long --exchanges {arguments.exchanges}`",
+            "",
+            f"- {night.exchanges:,} exchanges in {len(night.legs)} legs, {last[3]:,.0f} s "
+            f"({night.exchanges / last[3]:.0f} a second), {night.judged:,} judged answers; {len(night.dropped)} legs "
+            "lost their bulk to the disk limit",
+            f"- resident memory {early[1]:.0f} MiB after {early[0]:,} exchanges, {last[1]:.0f} MiB at the end "
+            f"({growth:+.1%}), {most:.0f} MiB at most",
+            f"- disk {disk / MIB:.0f} MiB at most, of {MAX_DISK / MIB:.0f} allowed",
+            f"- verdict {night.verdict}: {night.reasons[0].message}",
+        ]
+    )
+    _keep("long.md", text + "\n")
+    return int(growth > 0.1 or most > MOST_MEMORY or disk > MAX_DISK + SLACK)
+
+
 def _rows() -> dict[int, dict[str, Any]]:
     path = HERE / "nights.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
@@ -203,7 +272,7 @@ def _keep(name: str, text: str) -> None:
 
 
 def main() -> None:
-    """Run one of the two; exit status 1 where something was missed or a clean night raised an alarm."""
+    """Run one of the three; exit status 1 where something was missed or a clean night raised an alarm."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ways = parser.add_subparsers(required=True)
     broken = ways.add_parser("faulty")
@@ -214,6 +283,9 @@ def main() -> None:
     many.add_argument("--clean", type=int, default=20)
     many.add_argument("--seconds", type=float, default=90)
     many.set_defaults(run=run_nights)
+    long = ways.add_parser("long")
+    long.add_argument("--exchanges", type=int, default=1_000_000)
+    long.set_defaults(run=run_long)
     arguments = parser.parse_args()
     sys.exit(arguments.run(arguments))
 
