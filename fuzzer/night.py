@@ -157,7 +157,7 @@ class Outage(Figures):
 
 
 class NightCell(Figures):
-    """All legs' counts of one cell together, and what was decided for it.
+    """All legs' counts of one cell together, those of the anchor set once, and what was decided for it.
 
     ``upper`` and ``lower`` are one-sided exact bounds of the failure rate at the policy's confidence, ``p`` the paired
     test against the reference, adjusted over the night's cells.

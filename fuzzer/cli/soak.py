@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -105,8 +107,8 @@ def soak(
         "webhook": webhook,
     }
     settings, telling = build_settings(own, read)
-    directory = _directory(plan, settings, out, name)
-    raise typer.Exit(run_soak(directory, telling, header or [], as_json=json, quiet=quiet))
+    place = partial(_directory, plan, settings, out, name)
+    raise typer.Exit(_run(place, plan.seed, telling, header or [], as_json=json, quiet=quiet))
 
 
 # what a gate's file says of a gate's size and end; a soak's legs have their own
@@ -142,20 +144,29 @@ def _usable(name: str) -> bool:
 def run_soak(
     directory: Path, telling: Telling, headers: list[str], *, as_json: bool = False, quiet: bool = False
 ) -> int:
-    """Run a soak or go on with one, write its report, print; returns the exit status."""
+    """Go on with a soak, write its report, print; returns the exit status."""
+    from fuzzer.soak.ledger import read_soak
+
+    seed = read_soak(directory).plan.seed
+    return _run(lambda: directory, seed, telling, headers, as_json=as_json, quiet=quiet)
+
+
+def _run(
+    place: Callable[[], Path], seed: int, telling: Telling, headers: list[str], *, as_json: bool, quiet: bool
+) -> int:
+    """``place`` makes the directory, once nothing that was asked for is of no use."""
     import anyio
 
     from fuzzer.options import header_table
     from fuzzer.soak.conduct import soak as conduct
-    from fuzzer.soak.ledger import read_soak
     from fuzzer.soak.telling import show_night
     from fuzzer.soak.watching import watching
 
-    seed = read_soak(directory).plan.seed
     table = header_table(headers)
 
-    async def run() -> Night:
+    async def run() -> tuple[Path, Night]:
         async with watching(telling, seed, quiet=quiet, painted=not as_json) as watchers:
-            return await conduct(directory, listeners=[watchers.listen], tell=watchers.tell, headers=table)
+            directory = place()
+            return directory, await conduct(directory, listeners=[watchers.listen], tell=watchers.tell, headers=table)
 
-    return show_night(directory, anyio.run(run), as_json=as_json, quiet=quiet)
+    return show_night(*anyio.run(run), as_json=as_json, quiet=quiet)

@@ -20,7 +20,7 @@ from pathlib import Path
 import anyio
 
 from fuzzer.embedding import Embedding
-from fuzzer.errors import HistoryError, SpecfuzzError
+from fuzzer.errors import HistoryError, SpecfuzzError, UsageError
 from fuzzer.events import Listener
 from fuzzer.history.packed import packed
 from fuzzer.manifest import HISTORY, MANIFEST
@@ -59,6 +59,7 @@ from fuzzer.soak.ledger import (
     now,
     read_soak,
 )
+from fuzzer.soak.pooled import fresh
 from fuzzer.soak.rotation import choose, leg_plan
 from fuzzer.soak.verdict import Ending, judged
 from fuzzer.summary import Summary
@@ -103,6 +104,7 @@ class _Conductor:
     unavailable: bool = False
     away: Outage | None = None
     _away_at: float = 0.0
+    _worked: bool = False
     _since: float = field(default_factory=time.monotonic)
     _before: float = 0.0
 
@@ -163,7 +165,8 @@ class _Conductor:
         settings, state = self.soak.settings, self.ledger.state
         if self.left is not None and self.left <= 0:
             return True
-        done = sum(cell.n for leg in state.ordered for cell in leg.cells if cell.counted and cell.role == "gated")
+        cells = (cell for leg in fresh(state.ordered) for cell in leg.cells if cell.counted and cell.role == "gated")
+        done = sum(cell.n for cell in cells)
         return settings.requests is not None and done >= settings.requests
 
     async def _legs(self) -> None:
@@ -208,7 +211,13 @@ class _Conductor:
         self._begin(began, again=again)
         embedding = Embedding(self.stop, recall=began.purpose == "anchor")
         out = self.directory / LEGS
-        run = await gate(plan, out=out, run_id=began.run_id, listeners=self._hearing(), embedding=embedding)
+        try:
+            run = await gate(plan, out=out, run_id=began.run_id, listeners=self._hearing(), embedding=embedding)
+        except UsageError as error:
+            if not self._worked:
+                raise
+            self._missed(began, str(error), out / began.run_id)  # what worked tonight is no mistake of its user's
+            return False
         return self._end(began, run)
 
     async def _recover(self, began: Began) -> None:
@@ -255,8 +264,9 @@ class _Conductor:
             self.partial = leg
             return False
         if not leg.cells and not any(found.breaks for found in leg.findings):
-            self._missed(began, summary, run.directory)
+            self._unmeasured(began, run)
             return False
+        self._worked = True
         self._back(began.active)
         write_leg(run.directory, summary)
         if leg.verdict == "fail":
@@ -277,18 +287,20 @@ class _Conductor:
     def _first_request(self, boot: int) -> int:
         return sum(leg.candidate_requests for leg in self.ledger.state.ordered if leg.boot == boot)
 
-    def _missed(self, began: Began, summary: Summary, directory: Path) -> None:
+    def _unmeasured(self, began: Began, run: Run) -> None:
         """Nothing was measured: an end is away, or is not what it was. At the very beginning that is for its user.
 
         An end that went away after it had been looked at gets a few tries even there.
         """
-        reason = next(iter(summary.reasons), None)
-        why = reason.message if reason else "nothing was measured"
-        state = self.ledger.state
+        summary, state = run.summary, self.ledger.state
+        why = summary.reasons[0].message if summary.reasons else "nothing was measured"
         stood = summary.preflight is not None and summary.preflight.comparable and len(state.void) < FIRST_TRIES
         if not state.legs and not stood:
             self.stopped = NightReason(code="outage", message=why)
             self.unavailable = summary.verdict == "unavailable"
+        self._missed(began, why, run.directory)
+
+    def _missed(self, began: Began, why: str, directory: Path) -> None:
         self.ledger.write(Void(number=began.number))
         shutil.rmtree(directory, ignore_errors=True)
         self._away(_end_of(why), why, began.at, began.active)

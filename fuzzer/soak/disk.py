@@ -6,6 +6,7 @@ bulk of the oldest legs that show nothing.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -18,13 +19,21 @@ from fuzzer.soak.rotation import hit
 
 def size_of(directory: Path) -> int:
     """Bytes of all files below a directory; links are not followed."""
-    return sum(path.lstat().st_size for path in directory.rglob("*") if not path.is_symlink() and path.is_file())
+    return sum(map(_bytes, directory.rglob("*")))
+
+
+def _bytes(path: Path) -> int:
+    try:
+        told = path.lstat()
+    except OSError:  # it is gone again: a draft, a journal of SQLite
+        return 0
+    return told.st_size if stat.S_ISREG(told.st_mode) else 0
 
 
 def compress(directory: Path, leg: Leg) -> None:
     """Compress the history of a leg that has ended. Raises HistoryError where the disk is full."""
     history = directory / LEGS / leg.run_id / HISTORY
-    if history.exists():
+    if history.is_file():
         pack(history)
 
 

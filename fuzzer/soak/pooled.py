@@ -38,8 +38,10 @@ class _Test:
 def pooled(legs: Sequence[Leg], boots: Sequence[Boot], confidence: float) -> Tests:
     """Add the legs up and test them. ``boots`` are those that were seen, in order."""
     by_cell: dict[str, list[CellCount]] = {}
-    for count in (count for leg in legs for count in leg.cells if count.counted):
-        by_cell.setdefault(count.key, []).append(count)
+    for leg in fresh(legs):
+        for count in leg.cells:
+            if count.counted:
+                by_cell.setdefault(count.key, []).append(count)
     cells = {key: _sum(key, counts, confidence) for key, counts in by_cell.items()}
     fair = [leg for leg in legs if leg.why != "findings"]  # legs sent where it fails would look like a rise
     drifts = list(_drifts(fair))
@@ -60,6 +62,17 @@ def pooled(legs: Sequence[Leg], boots: Sequence[Boot], confidence: float) -> Tes
         else:
             cells[str(where)] = cells[str(where)].model_copy(update={what: p})
     return Tests(tuple(cells.values()), tuple(known), tuple(drifts), _collapsed(by_cell))
+
+
+def fresh(legs: Sequence[Leg]) -> list[Leg]:
+    """Legs without the repetitions of the anchor set.
+
+    The same prompts asked again are no new draws: one prompt that only the candidate gets wrong would soon count as
+    many. They serve the tests for drift and for bad boots.
+    """
+    anchors = [leg for leg in legs if leg.purpose == "anchor" and any(cell.counted for cell in leg.cells)]
+    again = {leg.number for leg in anchors[1:]}
+    return [leg for leg in legs if leg.number not in again]
 
 
 def _sum(key: str, counts: Sequence[CellCount], confidence: float) -> NightCell:

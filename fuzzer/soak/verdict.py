@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fuzzer.finding import CERTAINTIES
 from fuzzer.night import Drift, Leg, Night, NightCell, NightFinding, NightReason
+from fuzzer.report.words import plural
 from fuzzer.soak.ledger import SoakManifest, State
 from fuzzer.soak.pooled import ALPHA, Tests, pooled
 from fuzzer.soak.rotation import arms
@@ -89,8 +90,8 @@ def _overall(
         NightReason(
             code="passed",
             cell=cell.key,
-            message=f"{cell.k} of {cell.n} answers failed in {cell.legs} legs: rules out a rate of {cell.upper:.2%} or "
-            "more",
+            message=f"{cell.k} of {cell.n} answers failed in {plural(cell.legs, 'leg')}: rules out a rate of "
+            f"{cell.upper:.2%} or more",
         )
         for cell in cells
         if cell.role == "gated"
@@ -104,7 +105,7 @@ def _certain(legs: Iterable[Leg]) -> Iterator[NightReason]:
             if found.breaks:
                 counts.setdefault(found.key, []).append(found.count)
     for key, each in counts.items():
-        text = f"{key}: {sum(each)} in {len(each)} {'leg' if len(each) == 1 else 'legs'}"
+        text = f"{key}: {sum(each)} in {plural(len(each), 'leg')}"
         yield NightReason(code="certain-finding", message=text)
 
 
@@ -173,11 +174,11 @@ def _opens(tests: Tests, soak: SoakManifest, state: State, ending: Ending) -> It
     for number, why in state.lost.items():
         yield NightReason(code="leg-undecided", message=f"leg {number} is lost: {why}")
     if unknown := sum(began.found for began in state.began.values()):
-        legs = "1 leg" if unknown == 1 else f"{unknown} legs"
-        text = f"soak.jsonl has lost {legs}, judged anew from their directories; boots and outages then are not known"
+        lost = plural(unknown, "leg")
+        text = f"soak.jsonl has lost {lost}, judged anew from their directories; boots and outages then are not known"
         yield NightReason(code="leg-undecided", message=text)
     if state.damaged:
-        lines = "1 line" if state.damaged == 1 else f"{state.damaged} lines"
+        lines = plural(state.damaged, "line")
         yield NightReason(code="leg-undecided", message=f"{lines} of soak.jsonl cannot be read: the disk is failing")
 
 
@@ -198,7 +199,7 @@ def _unmeasured(where: str, state: State) -> str:
     if not tried:
         return "no leg of it came to its end; let the soak run longer"
     said = next((leg.reasons[0] for leg in reversed(tried) if leg.reasons), "nothing could be judged")
-    return f"none of its {len(tried)} legs counts: {said}"
+    return f"nothing counts in its {plural(len(tried), 'leg')}: {said}"
 
 
 def _decided(cell: NightCell, fails: Iterable[NightReason], opens: Iterable[NightReason]) -> NightCell:
@@ -244,7 +245,7 @@ def _scope(soak: SoakManifest, legs: Sequence[Leg], tests: Tests) -> str:
     against = "against the reference" if plan.references else "against itself at concurrency 1 (no reference)"
     kinds = sorted({name for leg in legs for name in leg.families})
     return (
-        f"Speaks of {names} in {len(legs)} legs over {len(tests.boots)} boots on "
+        f"Speaks of {names} in {plural(len(legs), 'leg')} over {plural(len(tests.boots), 'boot')} on "
         f"{', '.join(kinds) or 'the usual mix of'} prompts, greedy, at concurrency {levels} under {schedules}, "
         f"{against}. It says nothing of other traffic, prompts, builds or hardware."
     )

@@ -57,4 +57,4 @@ def test_outages_send_no_more_traffic_there_and_break_no_night() -> None:
     told = night(away)
     assert not hit(away)
     assert told.verdict == "inconclusive"
-    assert any("none of its 1 legs counts: outage: 64 requests" in reason.message for reason in told.reasons)
+    assert any("nothing counts in its 1 leg: outage: 64 requests" in reason.message for reason in told.reasons)

@@ -20,7 +20,7 @@ def test_a_healthy_night_passes_and_says_what_it_rules_out() -> None:
     found = night(*drawn(np.random.default_rng(1), lambda _: 0.0))
     assert (found.verdict, found.exit_status) == ("pass", 0)
     assert {one.schedule for one in found.cells} == {"closed-loop", "rounds", "burst-solo"}
-    assert sum(one.n for one in found.cells) == found.judged == 60 * 64
+    assert sum(one.n for one in found.cells) == found.judged == (60 - 9) * 64  # the anchor set counts once
     assert all(one.upper < 0.006 and one.status == "pass" for one in found.cells)
     assert "rules out a rate of" in found.reasons[0].message
 
@@ -42,7 +42,7 @@ def test_one_certain_finding_in_a_night_breaks_it() -> None:
 
 def test_twelve_wrong_answers_in_five_thousand_are_found_where_the_reference_has_none() -> None:
     rng = np.random.default_rng(4)
-    found = [night(*drawn(rng, lambda _: 12 / 1250, legs=80)) for _ in range(20)]
+    found = [night(*drawn(rng, lambda _: 12 / 1250, legs=96)) for _ in range(20)]
     assert [one.verdict for one in found] == ["fail"] * 20
     assert all("worse-than-reference" in codes(one) for one in found)
 
@@ -136,3 +136,16 @@ def test_without_a_reference_the_limit_alone_decides() -> None:
     bad = [leg(n, cell("closed-loop", 4, b=4)) for n in range(1, 11)]
     assert "wrong-rate" in codes(night(*bad, manifest=alone))
     assert not plan(references=()).references
+
+
+def test_a_prompt_of_the_anchor_set_that_always_fails_is_one_failure_and_not_one_for_each_time_it_is_asked() -> None:
+    legs = [
+        leg(
+            number,
+            cell("closed-loop", int(number % 6 == 1), b=int(number % 6 == 1)),
+            purpose="anchor" if number % 6 == 1 else "sweep",
+        )
+        for number in range(1, 97)
+    ]
+    found = night(*legs)
+    assert (found.verdict, found.cells[0].k) == ("inconclusive", 1)

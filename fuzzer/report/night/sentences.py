@@ -38,7 +38,7 @@ CODES: Final[dict[NightCode, str]] = {
     "leg-undecided": "a leg came to no verdict",
     "outage": "an end could not be measured for a time",
     "interrupted": "the night has not come to its end",
-    "disk": "bulk history was dropped at the disk limit",
+    "disk": "the disk was full, or its limit reached",
 }
 Outcome = Literal["clean", "failures", "FAIL", "not judged"]
 
