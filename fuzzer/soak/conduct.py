@@ -6,8 +6,6 @@ a leg that was broken off is resumed, one that had ended but was not counted is 
 
 from __future__ import annotations
 
-import errno
-import os
 import shutil
 import signal
 import threading
@@ -30,7 +28,16 @@ from fuzzer.run import Run, gate, go_on, with_headers
 from fuzzer.soak import disk
 from fuzzer.soak.boots import BootWatch
 from fuzzer.soak.counting import REFUSED, absent, counted
-from fuzzer.soak.directory import SUMMARY, bundles_of, ended_summary, found, leg_directories, write_leg, write_night
+from fuzzer.soak.directory import (
+    SUMMARY,
+    bundles_of,
+    ended_summary,
+    found,
+    leg_directories,
+    redact_leg,
+    write_leg,
+    write_night,
+)
 from fuzzer.soak.events import (
     BootSeen,
     BulkDropped,
@@ -59,6 +66,7 @@ from fuzzer.soak.ledger import (
     now,
     read_soak,
 )
+from fuzzer.soak.mistakes import disk_full, mistake_of
 from fuzzer.soak.pooled import fresh
 from fuzzer.soak.rotation import choose, leg_plan
 from fuzzer.soak.verdict import Ending, judged
@@ -126,7 +134,7 @@ class _Conductor:
                 try:
                     await self._legs()
                 except (SpecfuzzError, OSError, BaseExceptionGroup) as error:
-                    mistake = self._mistake(error)  # raised below: this task group would wrap it
+                    mistake = mistake_of(error, self.directory)  # raised below: this task group would wrap it
                 tasks.cancel_scope.cancel()
         full = mistake is not None and self._full(mistake)
         night = self._judge()
@@ -262,6 +270,7 @@ class _Conductor:
         )
         if self.stop.is_set() and summary.verdict == "interrupted":
             self.partial = leg
+            redact_leg(run.directory, summary)
             return False
         if not leg.cells and not any(found.breaks for found in leg.findings):
             self._unmeasured(began, run)
@@ -353,23 +362,9 @@ class _Conductor:
             text = f"what must be kept takes {size:,} bytes, over --max-disk {limit:,}: the soak ended there"
             self.stopped = NightReason(code="disk", message=text)
 
-    def _mistake(self, error: BaseException) -> SpecfuzzError:
-        """What went wrong, in a line, where it is no bug of ours; a full disk is met by all that write at once."""
-        while isinstance(error, BaseExceptionGroup):
-            _, bugs = error.split((SpecfuzzError, OSError))
-            if bugs is not None:
-                raise bugs
-            error = error.exceptions[0]
-        if isinstance(error, OSError):
-            return HistoryError(f"{error.filename or self.directory}: cannot go on: {error.strerror or error}")
-        if isinstance(error, SpecfuzzError):
-            return error
-        raise error
-
     def _full(self, error: SpecfuzzError) -> bool:
         """Whether the disk is full: then the soak ends with what it has, and can go on when there is room."""
-        full = any(os.strerror(code) in str(error) for code in (errno.ENOSPC, errno.EDQUOT))
-        if not isinstance(error, HistoryError) or not full:
+        if not disk_full(error):
             return False
         self.stopped = NightReason(code="disk", message=f"{error}; make room, then: specfuzz resume DIR")
         return True

@@ -68,12 +68,20 @@ def write_leg(leg: Path, summary: Summary) -> None:
 
     Raises HistoryError where it cannot be written.
     """
+    redact_leg(leg, summary)
     try:
-        if summary.redacted:
-            redact_findings(leg / FINDINGS)
         write_whole(leg / SUMMARY, summary_json(summary))
     except OSError as error:
         raise HistoryError(f"{leg}: cannot write what it showed: {error.strerror}") from error
+
+
+def redact_leg(leg: Path, summary: Summary) -> None:
+    """Take the texts out of a leg's findings, where they are to stay out. Raises HistoryError."""
+    try:
+        if summary.redacted and (leg / FINDINGS).exists():
+            redact_findings(leg / FINDINGS)
+    except OSError as error:
+        raise HistoryError(f"{leg}: cannot take texts out of its findings: {error.strerror}") from error
 
 
 def ended_summary(leg: Path) -> Summary:
