@@ -22,6 +22,8 @@ from fuzzer.report.text import clean
 
 COMMAND_SECONDS: Final = 30.0
 _TAIL: Final = 2_000  # bytes of a command's output that are kept
+_FREELY: Final = 1 << 20  # bytes of it that are read as fast as they come; who floods must not take the run's time
+_PAUSE: Final = 0.02  # seconds between two reads from then on
 _SHOWN: Final = 300  # characters of it that are told
 _LINGER: Final = 0.2  # seconds for the rest of its output, once it has ended
 
@@ -146,9 +148,13 @@ async def _write(stdin: ByteSendStream | None, told: bytes) -> None:
 async def _listen(stdout: ByteReceiveStream | None, tail: bytearray, read: anyio.Event) -> None:
     if stdout is not None:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            heard = 0
             async for piece in stdout:
                 tail += piece
                 del tail[:-_TAIL]
+                heard += len(piece)
+                if heard > _FREELY:
+                    await anyio.sleep(_PAUSE)
     read.set()
 
 
