@@ -244,7 +244,7 @@ class _Conductor:
                 self._begin(began, again=True)
                 embedding = Embedding(self.stop, recall=began.purpose == "anchor")
                 run = await go_on(leg, headers=self.headers, listeners=self._hearing(), embedding=embedding)
-                self._end(began, run)
+                self._end(began, run, again=True)
         except HistoryError as error:
             if self._full(error):
                 raise
@@ -257,8 +257,11 @@ class _Conductor:
     def _hearing(self) -> list[Listener]:
         return [self.boots, self.findings, *self.listeners]
 
-    def _end(self, began: Began, run: Run) -> bool:
-        """Count a leg that has ended; false if it measured nothing. One that was broken off is left open."""
+    def _end(self, began: Began, run: Run, *, again: bool = False) -> bool:
+        """Count a leg that has ended; false if it measured nothing. One that was broken off is left open.
+
+        What an earlier process had recorded stays (``again``), though its server is away now.
+        """
         summary, state = run.summary, self.ledger.state
         leg = counted(
             summary,
@@ -272,7 +275,8 @@ class _Conductor:
             self.partial = leg
             redact_leg(run.directory, summary)
             return False
-        if not leg.cells and not any(found.breaks for found in leg.findings):
+        shows = leg.cells or any(found.breaks for found in leg.findings)
+        if not shows and not (again and leg.exchanges):
             self._unmeasured(began, run)
             return False
         self._worked = True

@@ -11,10 +11,10 @@ import anyio
 
 from fuzzer.history.journal import exchanges, read_history
 from fuzzer.history.packed import lines_of
-from fuzzer.manifest import FINDINGS, HISTORY
+from fuzzer.manifest import FINDINGS, HISTORY, MANIFEST
 from fuzzer.plan import Endpoint, Plan
 from fuzzer.soak.directory import make, read_night
-from fuzzer.soak.ledger import LEDGER, LEGS, Settings, read_ledger
+from fuzzer.soak.ledger import LEDGER, LEGS, SOAK, Settings, read_ledger
 from tests.cli.conftest import Serve
 
 from .dying import die, run
@@ -105,3 +105,20 @@ def flip(path: Path, at: bytes) -> None:
     whole = path.read_bytes()
     place = whole.index(at) + 1
     path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+
+
+def test_what_was_recorded_stays_though_the_server_is_away_when_the_soak_goes_on(tmp_path: Path, serve: Serve) -> None:
+    there = plan(serve("serve-sim", "--speculative"), serve("serve-sim"))
+    directory = make(there, Settings(seconds=0.5), tmp_path)
+    assert die(directory, 60, torn=False) == -9
+    before = recorded(directory)
+    for path in (directory / SOAK, directory / LEGS / "00001-closed-loop" / MANIFEST):
+        text = path.read_text()
+        for end in (*there.candidates, *there.references):
+            text = text.replace(f'"{end.url}', '"http://127.0.0.1:1')
+        path.write_text(text)
+    anyio.run(run, directory)
+    assert len(before) > 10
+    assert not Counter(before) - Counter(recorded(directory))
+    night = read_night(directory)
+    assert (night.verdict, [leg.verdict for leg in night.legs]) == ("inconclusive", ["unavailable"])
