@@ -27,7 +27,7 @@ from fuzzer.repro.collect import bundle_run, wanted
 from fuzzer.run import Run, gate, go_on, with_headers
 from fuzzer.soak import disk
 from fuzzer.soak.boots import BootWatch
-from fuzzer.soak.counting import REFUSED, absent, counted
+from fuzzer.soak.counting import UNREACHED, absent, counted
 from fuzzer.soak.directory import (
     SUMMARY,
     bundles_of,
@@ -286,7 +286,9 @@ class _Conductor:
             self._bundle(run.directory, summary)
         self.ledger.write(Ended(leg=leg, counters=self.boots.counters))
         missing = next(filter(None, map(absent, summary.cells)), "")
-        if missing and (REFUSED in missing or leg.boot == max(began.boot, 1)):  # or it was started anew, and is here
+        if missing and (
+            UNREACHED not in missing or leg.boot == max(began.boot, 1)
+        ):  # or it was started anew, and is here
             self._away(_end_of(missing), missing, leg.ended, self.active)
         disk.compress(self.directory, leg)
         self._make_room()

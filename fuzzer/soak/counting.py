@@ -8,8 +8,9 @@ from fuzzer.night import CellCount, FindingCount, Leg
 from fuzzer.soak.ledger import Began
 from fuzzer.summary import CellSummary, FindingGroup, Paired, Summary
 
-REFUSED = "refused the API key"
+UNREACHED = "found no connection"
 _UNREACHED = ("connect", "tls", "timeout-connect")
+_NOT_LET_IN = ("refused", "overloaded", "unauthorised", *_UNREACHED)
 _EXAMPLE = 200  # characters of a finding's line that a night keeps
 
 
@@ -54,15 +55,18 @@ def counted(summary: Summary, began: Began, *, boot: int, active: float, first_r
 def absent(cell: CellSummary) -> str:
     """Which end was not there in a cell, in words; "" if both were.
 
-    A server that is down, or asks for another key, answers nothing wrong. It is told from one that drops requests now
-    and then by all N in flight having failed so; a refused key is one at once.
+    A server that is down, asks for another key, serves another model or is still loading answers nothing wrong. It is
+    told from one that drops requests now and then by all N in flight having found no connection, or by no request
+    being let in; a refused key is one at once.
     """
     for name, arm in cell.arms.items():
         unreached, refused = sum(arm.error.get(how, 0) for how in _UNREACHED), arm.error.get("unauthorised", 0)
         if unreached >= cell.concurrency:
-            return f"outage: {unreached} requests found no connection to the {name}, so these answers decide nothing"
+            return f"outage: {unreached} requests {UNREACHED} to the {name}, so these answers decide nothing"
         if refused:
-            return f"outage: the {name} {REFUSED} {refused} times, so these answers decide nothing"
+            return f"outage: the {name} refused the API key {refused} times, so these answers decide nothing"
+        if 0 < arm.sent <= sum(arm.error.get(how, 0) for how in _NOT_LET_IN):
+            return f"outage: the {name} let none of {arm.sent} requests in, so these answers decide nothing"
     return ""
 
 

@@ -31,7 +31,7 @@ def of(one: CellSummary, findings: tuple[FindingGroup, ...] = ()) -> tuple[str, 
 
 @pytest.mark.parametrize("arm", ["candidate", "reference"])
 @pytest.mark.parametrize(
-    ("how", "failed"), [("connect", 40), ("connect", 8), ("timeout-connect", 64), ("unauthorised", 1)]
+    ("how", "failed"), [("connect", 40), ("connect", 8), ("timeout-connect", 64), ("unauthorised", 1), ("refused", 64)]
 )
 def test_a_leg_whose_server_went_away_counts_for_nothing_and_says_so(how: str, failed: int, arm: str) -> None:
     verdict, status, counts, why = of(dead(how, failed, arm=arm))
@@ -41,7 +41,7 @@ def test_a_leg_whose_server_went_away_counts_for_nothing_and_says_so(how: str, f
 
 
 @pytest.mark.parametrize(
-    ("how", "failed"), [("connect", 7), ("disconnect", 40), ("server-error", 40), ("timeout-read", 40)]
+    ("how", "failed"), [("connect", 7), ("disconnect", 40), ("server-error", 64), ("refused", 63), ("timeout-read", 40)]
 )
 def test_a_server_that_is_there_and_drops_requests_still_fails(how: str, failed: int) -> None:
     verdict, status, counts, _ = of(dead(how, failed))
