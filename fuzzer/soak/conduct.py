@@ -27,7 +27,7 @@ from fuzzer.repro.collect import bundle_run, wanted
 from fuzzer.run import Run, gate, go_on, with_headers
 from fuzzer.soak import disk
 from fuzzer.soak.boots import BootWatch
-from fuzzer.soak.counting import UNREACHED, absent, counted
+from fuzzer.soak.counting import UNREACHED, absent, counted, end_of
 from fuzzer.soak.directory import (
     SUMMARY,
     bundles_of,
@@ -138,7 +138,7 @@ class _Conductor:
                 tasks.cancel_scope.cancel()
         full = mistake is not None and self._full(mistake)
         night = self._judge()
-        if mistake is not None and not full:
+        if mistake and not full:
             raise mistake
         self.tell(NightJudged(night, str(self.directory)))
         return night
@@ -152,11 +152,11 @@ class _Conductor:
                 self.ledger.write(Lost(number=number, why=str(error)))
 
     async def _watch(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-                async for _ in signals:
-                    self.stop.set()
-                    return
+        if threading.current_thread() is not threading.main_thread():
+            return
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            await anext(signals)
+            self.stop.set()
 
     @property
     def active(self) -> float:
@@ -204,7 +204,7 @@ class _Conductor:
     async def _next(self) -> bool:
         """One more leg; false if nothing could be measured."""
         state = self.ledger.state
-        number = max((*state.began, *leg_directories(self.directory)), default=0) + 1
+        number = max((*state.known, *leg_directories(self.directory)), default=0) + 1
         choice = choose(self.soak.plan, state.ordered, number, self.active, self.soak.settings.anchor_seconds)
         name = leg_name(number, choice.schedule)
         place = {"number": number, "run_id": name, "boot": state.boot, "at": now(), "active": self.active}
@@ -217,10 +217,10 @@ class _Conductor:
         seconds = max(self.left, LEAST_SECONDS) if self.left is not None else None
         plan = with_headers(leg_plan(began, self.soak.plan, seconds), self.headers)
         self._begin(began, again=again)
+        out, heard = self.directory / LEGS, self._hearing()
         embedding = Embedding(self.stop, recall=began.purpose == "anchor")
-        out = self.directory / LEGS
         try:
-            run = await gate(plan, out=out, run_id=began.run_id, listeners=self._hearing(), embedding=embedding)
+            run = await gate(plan, out=out, run_id=began.run_id, listeners=heard, embedding=embedding)
         except UsageError as error:
             if not self._worked:
                 raise
@@ -289,7 +289,7 @@ class _Conductor:
         if missing and (
             UNREACHED not in missing or leg.boot == max(began.boot, 1)
         ):  # or it was started anew, and is here
-            self._away(_end_of(missing), missing, leg.ended, self.active)
+            self._away(end_of(missing), missing, leg.ended, self.active)
         disk.compress(self.directory, leg)
         self._make_room()
         night = self._judge(running=True)
@@ -318,7 +318,7 @@ class _Conductor:
     def _missed(self, began: Began, why: str, directory: Path) -> None:
         self.ledger.write(Void(number=began.number))
         shutil.rmtree(directory, ignore_errors=True)
-        self._away(_end_of(why), why, began.at, began.active)
+        self._away(end_of(why), why, began.at, began.active)
 
     def _away(self, end: str, why: str, since: str, active: float) -> None:
         """An end is away, since then at the latest, in moments of the clock and in seconds at work."""
@@ -394,7 +394,3 @@ class _Conductor:
         night = judged(self.soak, state, ending, self.bundles)
         write_night(self.directory, night)
         return night
-
-
-def _end_of(why: str) -> str:
-    return "the reference" if "reference" in why else "the candidate"

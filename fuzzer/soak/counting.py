@@ -61,13 +61,18 @@ def absent(cell: CellSummary) -> str:
     """
     for name, arm in cell.arms.items():
         unreached, refused = sum(arm.error.get(how, 0) for how in _UNREACHED), arm.error.get("unauthorised", 0)
-        if unreached >= cell.concurrency:
+        if unreached >= max(cell.concurrency, 2):
             return f"outage: {unreached} requests {UNREACHED} to the {name}, so these answers decide nothing"
         if refused:
             return f"outage: the {name} refused the API key {refused} times, so these answers decide nothing"
         if 0 < arm.sent <= sum(arm.error.get(how, 0) for how in _NOT_LET_IN):
             return f"outage: the {name} let none of {arm.sent} requests in, so these answers decide nothing"
     return ""
+
+
+def end_of(why: str) -> str:
+    """The end that a reason for measuring nothing speaks of."""
+    return "the reference" if "reference" in why else "the candidate"
 
 
 def _cell(cell: CellSummary, summary: Summary) -> CellCount:
