@@ -107,8 +107,8 @@ def soak(
         "webhook": webhook,
     }
     settings, telling = build_settings(own, read)
-    place = partial(_directory, plan, settings, out, name)
-    raise typer.Exit(_run(place, plan.seed, telling, header or [], as_json=json, quiet=quiet))
+    making = partial(place, plan, settings, out, name)
+    raise typer.Exit(_run(making, plan.seed, telling, header or [], as_json=json, quiet=quiet))
 
 
 # what a gate's file says of a gate's size and end; a soak's legs have their own
@@ -117,8 +117,8 @@ _LEGS_OWN = ("requests", "control_requests", "early_stop", "budget", "speed_temp
 _NAME_BYTES = 200  # file systems take 255, and files beside it have longer names
 
 
-def _directory(plan: Plan, settings: Settings, out: Path, name: str | None) -> Path:
-    """Where the soak goes on that was named, or a new one's."""
+def place(plan: Plan, settings: Settings, out: Path, name: str | None) -> Path:
+    """Where the soak goes on that was named, or a new one's. Raises UsageError for a name that is of no use."""
     from fuzzer.errors import UsageError
     from fuzzer.soak.directory import make, over
     from fuzzer.soak.ledger import is_soak, read_soak
@@ -152,9 +152,9 @@ def run_soak(
 
 
 def _run(
-    place: Callable[[], Path], seed: int, telling: Telling, headers: list[str], *, as_json: bool, quiet: bool
+    making: Callable[[], Path], seed: int, telling: Telling, headers: list[str], *, as_json: bool, quiet: bool
 ) -> int:
-    """``place`` makes the directory, once nothing that was asked for is of no use."""
+    """``making`` makes the directory, once nothing that was asked for is of no use."""
     import anyio
 
     from fuzzer.options import header_table
@@ -166,7 +166,7 @@ def _run(
 
     async def run() -> tuple[Path, Night]:
         async with watching(telling, seed, quiet=quiet, painted=not as_json) as watchers:
-            directory = place()
+            directory = making()
             return directory, await conduct(directory, listeners=[watchers.listen], tell=watchers.tell, headers=table)
 
     return show_night(*anyio.run(run), as_json=as_json, quiet=quiet)

@@ -8,12 +8,14 @@ from pathlib import Path
 import anyio
 import pytest
 
+from fuzzer.cli.soak import place
 from fuzzer.errors import UsageError
 from fuzzer.night import NIGHT, Night, NightReason
 from fuzzer.soak.conduct import soak
 from fuzzer.soak.directory import make, over, read_night, write_night
 from fuzzer.soak.ledger import LEGS, SOAK, Booted, Ended, Finished, Ledger, Process, Settings
 from fuzzer.soak.telling import show_night
+from tests.cli.conftest import specfuzz
 
 from .dying import run
 from .factory import SCHEDULES, cell, leg, night, plan, state
@@ -73,3 +75,15 @@ def test_a_verdict_is_given_though_its_file_cannot_be_written(tmp_path: Path) ->
     (directory / NIGHT).mkdir()
     told = anyio.run(partial(soak, directory, listeners=[], tell=lambda _: None))
     assert show_night(directory, told, quiet=True) == 0
+
+
+def test_a_mistake_in_the_options_leaves_no_directory_behind(tmp_path: Path) -> None:
+    done = specfuzz("soak", "--candidate", "http://127.0.0.1:1", "--webhook", "ftp://x", "--name", "n", folder=tmp_path)
+    assert (done.status, list(tmp_path.iterdir())) == (2, [])
+    assert done.err.startswith("specfuzz: --webhook: this is no http(s) URL")
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "", " ", "x" * 300, "a\nb", "a\0b", "\\x", "\udcff"])
+def test_a_name_that_is_no_directory_is_told(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="is no name of a directory"):
+        place(plan(), Settings(seconds=60), tmp_path, name)
