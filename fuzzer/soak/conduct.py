@@ -21,7 +21,7 @@ from fuzzer.embedding import Embedding
 from fuzzer.errors import HistoryError, SpecfuzzError, UsageError
 from fuzzer.events import Listener
 from fuzzer.history.packed import packed
-from fuzzer.manifest import HISTORY, MANIFEST
+from fuzzer.manifest import HISTORY
 from fuzzer.night import Boot, Leg, Night, NightReason, Outage
 from fuzzer.repro.collect import bundle_run, wanted
 from fuzzer.run import Run, gate, go_on, with_headers
@@ -35,6 +35,7 @@ from fuzzer.soak.directory import (
     found,
     leg_directories,
     redact_leg,
+    unsent,
     write_leg,
     write_night,
 )
@@ -235,7 +236,7 @@ class _Conductor:
             if packed(leg / HISTORY).exists() or (leg / SUMMARY).exists():
                 self._begin(began, again=True)
                 self._end(began, Run(ended_summary(leg), leg))
-            elif not (leg / MANIFEST).exists() or not (leg / HISTORY).exists():
+            elif unsent(leg) and not self.findings.tells(began.run_id):
                 shutil.rmtree(leg, ignore_errors=True)  # killed before it had sent anything
                 if leg.exists():
                     raise HistoryError(f"{leg}: no directory of a leg, and it cannot be removed")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzzer.errors import HistoryError, UsageError
 from fuzzer.inert import inert_json
-from fuzzer.manifest import FINDINGS, read_manifest
+from fuzzer.manifest import FINDINGS, HISTORY, read_manifest
 from fuzzer.night import NIGHT, Night
 from fuzzer.plan import Plan
 from fuzzer.report.files import load_summary, redact_findings, summary_json, write_whole
@@ -73,6 +73,18 @@ def write_leg(leg: Path, summary: Summary) -> None:
         write_whole(leg / SUMMARY, summary_json(summary))
     except OSError as error:
         raise HistoryError(f"{leg}: cannot write what it showed: {error.strerror}") from error
+
+
+def unsent(leg: Path) -> bool:
+    """Whether a leg was killed before its history said anything. Raises HistoryError where it cannot be read."""
+    history = leg / HISTORY
+    try:
+        with history.open("rb") as file:
+            return not file.readline().endswith(b"\n")
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        raise HistoryError(f"{history}: cannot read the history: {error.strerror}") from error
 
 
 def redact_leg(leg: Path, summary: Summary) -> None:

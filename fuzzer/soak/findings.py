@@ -26,14 +26,16 @@ class FindingLog:
 
     def begin(self, run_id: str, *, again: bool) -> None:
         """The next findings are this leg's; ``again`` if it was begun before."""
-        self._leg, self._known = run_id, set()
-        if not again:
-            return
+        self._leg, self._known = run_id, self._told(run_id) if again else set()
+
+    def tells(self, run_id: str) -> bool:
+        """Whether something was found in this leg."""
+        return bool(self._told(run_id))
+
+    def _told(self, run_id: str) -> set[str]:
         with self._path.open("rb") as lines:
-            for line in lines:
-                told = parsed(line) if run_id.encode() in line else None
-                if isinstance(told, dict) and told.get("leg") == run_id:
-                    self._known.add(_identity(told))
+            found = [parsed(line) for line in lines if run_id.encode() in line]
+        return {_identity(told) for told in found if isinstance(told, dict) and told.get("leg") == run_id}
 
     def __call__(self, event: Event) -> None:
         """Take one event."""

@@ -10,14 +10,15 @@ import pytest
 
 from fuzzer.cli.soak import place
 from fuzzer.errors import UsageError
+from fuzzer.manifest import HISTORY, MANIFEST
 from fuzzer.night import NIGHT, Night, NightReason
 from fuzzer.soak.conduct import soak
 from fuzzer.soak.directory import make, over, read_night, write_night
-from fuzzer.soak.ledger import LEGS, SOAK, Booted, Ended, Finished, Ledger, Process, Settings
+from fuzzer.soak.ledger import LEGS, SOAK, Booted, Ended, Finished, Ledger, Process, Settings, read_ledger
 from fuzzer.soak.telling import show_night
 from tests.cli.conftest import specfuzz
 
-from .dying import run
+from .dying import die, run
 from .factory import SCHEDULES, cell, leg, night, plan, state
 
 AT = "2026-11-30T06:00:00+00:00"
@@ -87,3 +88,21 @@ def test_a_mistake_in_the_options_leaves_no_directory_behind(tmp_path: Path) -> 
 def test_a_name_that_is_no_directory_is_told(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="is no name of a directory"):
         place(plan(), Settings(seconds=60), tmp_path, name)
+
+
+def test_a_leg_that_died_before_it_said_anything_is_begun_anew(tmp_path: Path) -> None:
+    directory = make(plan(), Settings(seconds=0.5), tmp_path)
+    assert die(directory, 3, torn=True) == -9  # in the first line of its history
+    assert (directory / LEGS / "00001-closed-loop" / HISTORY).stat().st_size > 0
+    anyio.run(run, directory)
+    assert (read_ledger(directory).lost, read_night(directory).verdict) == ({}, "unavailable")
+
+
+def test_a_history_whose_manifest_is_gone_is_lost_and_kept(tmp_path: Path) -> None:
+    directory = make(plan(), Settings(seconds=0.5), tmp_path)
+    assert die(directory, 4, torn=True) == -9
+    leg_one = directory / LEGS / "00001-closed-loop"
+    (leg_one / MANIFEST).unlink()
+    anyio.run(run, directory)
+    assert list(read_ledger(directory).lost) == [1]
+    assert (leg_one / HISTORY).exists()
