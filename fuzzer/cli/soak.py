@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -167,6 +168,9 @@ def _run(
     async def run() -> tuple[Path, Night]:
         async with watching(telling, seed, quiet=quiet, painted=not as_json) as watchers:
             directory = making()
-            return directory, await conduct(directory, listeners=[watchers.listen], tell=watchers.tell, headers=table)
+            night = await conduct(directory, listeners=[watchers.listen], tell=watchers.tell, headers=table)
+            for sign in (signal.SIGINT, signal.SIGTERM):  # what follows is short, and its exit status counts
+                signal.signal(sign, signal.SIG_IGN)
+            return directory, night
 
     return show_night(*anyio.run(run), as_json=as_json, quiet=quiet)

@@ -126,23 +126,27 @@ class _Conductor:
         self.stopped = state.stopped  # a soak that is over is not judged better for being looked at again
         self.tell(SoakStarted(self.soak, str(self.directory), state.processes > 0, tuple(state.ordered)))
         mistake: SpecfuzzError | None = None
-        unknown = {n: path for n, path in leg_directories(self.directory).items() if n not in state.known}
-        if not state.finished or state.open or unknown:
-            self.ledger.write(Process(at=now()))
-            self._find(unknown)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._watch)
-                try:
-                    await self._legs()
-                except (SpecfuzzError, OSError, BaseExceptionGroup) as error:
-                    mistake = mistake_of(error, self.directory)  # raised below: this task group would wrap it
-                tasks.cancel_scope.cancel()
-        full = mistake is not None and self._full(mistake)
-        night = self._judge()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch)
+            try:
+                await self._go_on()
+            except (SpecfuzzError, OSError, BaseExceptionGroup) as error:
+                mistake = mistake_of(error, self.directory)  # raised below: this task group would wrap it
+            full = mistake is not None and self._full(mistake)
+            night = self._judge()
+            tasks.cancel_scope.cancel()
         if mistake and not full:
             raise mistake
         self.tell(NightJudged(night, str(self.directory)))
         return night
+
+    async def _go_on(self) -> None:
+        state = self.ledger.state
+        unknown = {n: path for n, path in leg_directories(self.directory).items() if n not in state.known}
+        if not state.finished or state.open or unknown:
+            self.ledger.write(Process(at=now()))
+            self._find(unknown)
+            await self._legs()
 
     def _find(self, unknown: Mapping[int, Path]) -> None:
         """Legs that the ledger has lost are judged again like any that an earlier process left open."""
@@ -156,12 +160,12 @@ class _Conductor:
         if threading.current_thread() is not threading.main_thread():
             return
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            await anext(signals)
-            self.stop.set()
+            async for _ in signals:  # the first one counts; an impatient second must cost no verdict
+                self.stop.set()
 
     @property
     def active(self) -> float:
-        """Seconds at work, those of earlier processes too."""
+        """Seconds at work, earlier processes' too."""
         return self._before + time.monotonic() - self._since
 
     @property
@@ -238,8 +242,6 @@ class _Conductor:
                 self._end(began, Run(ended_summary(leg), leg))
             elif unsent(leg) and not self.findings.tells(began.run_id):
                 shutil.rmtree(leg, ignore_errors=True)  # killed before it had sent anything
-                if leg.exists():
-                    raise HistoryError(f"{leg}: no directory of a leg, and it cannot be removed")
                 await self._gate(began, again=True)
             else:
                 self._begin(began, again=True)
