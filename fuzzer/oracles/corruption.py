@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from fuzzer.finding import Finding
-from fuzzer.history.records import Exchange, Received
+from fuzzer.history.messages import PLAIN
+from fuzzer.history.records import Exchange, Prompt, Received
 from fuzzer.oracles.build import around, finding, label, quote
 from fuzzer.oracles.context import Batch, Context
 from fuzzer.oracles.flaws import Flaw, Reply
@@ -36,7 +37,7 @@ def judge(batch: Batch, context: Context) -> Iterator[Finding]:
             yield _finding(exchange, flaw, "body", received.raw)
         found: set[str] = set()
         known = prompt.text if prompt is not None else ""
-        parsed, calls = _line(exchange) in thoughtful, _line(exchange) in calling
+        parsed, calls = _line(exchange) in thoughtful, _line(exchange) in calling and _offered(exchange, prompt)
         for channel, reply in _replies(exchange, received, known, parsed=parsed, calls=calls):
             for flaw in flaws(reply):
                 found.add(flaw.sub_kind)
@@ -77,6 +78,12 @@ DETECTORS: tuple[Detector, ...] = (
     look_alikes,
     unclosed,
 )
+
+
+def _offered(exchange: Exchange, prompt: Prompt | None) -> bool:
+    """Whether the request offered functions: where it did not, no parser takes a call out of the text."""
+    wants = exchange.sent.overrides.wants or (prompt.wants if prompt is not None else PLAIN)
+    return bool(wants.tools)
 
 
 def _line(exchange: Exchange) -> tuple[str, str]:

@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuzzer.finding import Finding
+from fuzzer.history.messages import Tool, ToolCall, Wants
 from fuzzer.history.records import Exchange, Prompt
+from fuzzer.history.schedule import AS_PLANNED, Overrides
 from fuzzer.oracles.corruption import DETECTORS, flaws, judge
 from fuzzer.oracles.flaws import Reply
 from tests.oracles.factory import World, exchange, prompt
@@ -47,6 +49,19 @@ def test_reasoning_in_the_content_is_certain_where_the_endpoint_gives_it_a_chann
         (leaked.key, "special-token", "certain")
     ]
     assert findings(leaked) == []
+
+
+def test_a_call_in_the_text_is_certain_only_where_the_request_offered_functions() -> None:
+    """A neighbour may ask a tool prompt for JSON instead: then no parser is on, and the model may write a call."""
+    tool = Tool(name="look_up", description="Look up.", parameters={"type": "object"})
+    asked = prompt("p", user=PROMPT).model_copy(update={"wants": Wants(tools=(tool,))})
+    instead = Overrides(wants=Wants(json_schema={"type": "object"}))
+    parsed = exchange("p", calls=(ToolCall(name="look_up", arguments="{}"),), finish="tool_calls")
+    for overrides, expected in ((AS_PLANNED, "certain"), (instead, "likely")):
+        world = World((asked,), (parsed, exchange("p", CALL, index=1, overrides=overrides)))
+        assert [(one.sub_kind, one.certainty) for one in judge(world.batch, world.context())] == [
+            ("tool-markup", expected)
+        ]
 
 
 def findings(one: Exchange, known: Prompt | None = None) -> list[Finding]:
