@@ -213,7 +213,7 @@ _COLUMNS = "|fault|rate|was|size|min|whole|replays|last|reached|needs|\n|---|---
 
 def _line(row: Row) -> str:
     if not row.found:
-        return f"|`{row.fault}`|{row.share:g}|||{row.minimum}||||no|no bundle of the right kind|"
+        return f"|`{row.fault}`|{row.share:g}|||{row.minimum}||||no|the gate found nothing of its kind|"
     if not row.size:
         told = f"not one of {row.baseline[1]} replays of the whole failed"
         return f"|`{row.fault}`|{row.share:g}|{row.was}||{row.minimum}|0 of {row.baseline[1]}|{row.replays}||no|{told}|"
