@@ -15,6 +15,7 @@ from fuzzer.repro.bundle import BUNDLE, BundleError, read_bundle
 from fuzzer.repro.collect import BUNDLES
 from fuzzer.run import rejudge
 from fuzzer.soak.ledger import DRAFT, LEDGER, LEGS, Began, Settings, new_soak, read_ledger, write_soak
+from fuzzer.soak.rotation import ANCHOR_REQUESTS
 from fuzzer.summary import Summary
 
 SUMMARY = "summary.json"
@@ -130,6 +131,7 @@ def found(path: Path, number: int, base: Plan) -> Began:
         concurrency=max(plan.concurrency),
         families=plan.families,
         seed=plan.seed,
+        requests=plan.policy.requests or ANCHOR_REQUESTS,
         number=number,
         run_id=path.name,
         boot=0,

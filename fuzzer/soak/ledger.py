@@ -67,7 +67,7 @@ class Process(_Record):
 
 
 class Choice(_Record):
-    """What a leg asks, and why."""
+    """What a leg asks, and why; ``requests`` judged answers in its gated cell."""
 
     purpose: Purpose
     why: Why
@@ -75,6 +75,7 @@ class Choice(_Record):
     concurrency: int
     families: tuple[str, ...]
     seed: int
+    requests: int
 
 
 class Began(Choice):

@@ -4,7 +4,8 @@ The first leg, and one every ``anchor_seconds`` after, is the *anchor*: always t
 highest level, so that a change over the night is the server's and not the prompts'. All other legs have a seed of their
 own. Of those, at most every second goes where findings have appeared (the arm with the highest share of legs with one,
 (hits + 1) / (legs + 2)); the others go through all arms, schedule x concurrency, in an order shuffled anew each time
-round. Everything follows from the plan, its seed and the legs so far.
+round. A leg is as large as what the servers answer in five minutes, from 16 to 64 judged answers; the anchor has 32.
+Everything follows from the plan, its seed and the legs so far.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from fuzzer.night import Leg, Purpose, Why
 from fuzzer.plan import Plan, Policy, ScheduleName
 from fuzzer.prompts.families import FAMILIES
 from fuzzer.soak.ledger import Choice
+from fuzzer.stats import rule_out
 
-LEG_REQUESTS = 64  # judged answers of a leg's gated cell: large enough to cover a leg's fixed cost, short to resume
-LEG_CONTROL = 24  # and of its control, which acceptance is compared with
-LEG_LIMIT = 0.05  # what so many clean answers rule out: a leg that shows nothing passes
+LEG_REQUESTS = (16, 64)  # judged answers of a leg's gated cell: fewer do not cover its fixed cost, more last too long
+LEG_SECONDS = 300.0  # that a leg should take
+LEG_CONTROL = 24  # judged answers of its control at most, which acceptance is compared with
+ANCHOR_REQUESTS = 32
 WINDOW = 8  # families in a leg
 ANCHOR_SCHEDULE: ScheduleName = "closed-loop"
 
@@ -36,15 +39,21 @@ def leg_plan(choice: Choice, base: Plan, seconds: float | None) -> Plan:
             "schedules": (choice.schedule,),
             "concurrency": (choice.concurrency,),
             "families": choice.families,
-            "policy": _policy(base.policy),
+            "policy": _policy(base.policy, choice.requests),
             "budget_seconds": seconds,
             "p50_concurrency": level,
         }
     )
 
 
-def _policy(policy: Policy) -> Policy:
-    fixed = {"requests": LEG_REQUESTS, "control_requests": LEG_CONTROL, "max_wrong_rate": LEG_LIMIT, "confidence": 0.95}
+def _policy(policy: Policy, requests: int) -> Policy:
+    """A leg that shows nothing passes: its limit is a little over what so many clean answers rule out."""
+    fixed = {
+        "requests": requests,
+        "control_requests": min(LEG_CONTROL, requests),
+        "max_wrong_rate": 1.05 * rule_out(requests, 0.95),
+        "confidence": 0.95,
+    }
     return policy.model_copy(update=fixed)
 
 
@@ -61,15 +70,32 @@ def choose(plan: Plan, legs: Sequence[Leg], number: int, active: float, anchor_s
     anchors = [leg for leg in legs if leg.purpose == "anchor"]
     if not anchors or active - anchors[-1].active >= anchor_seconds:
         level = max(plan.concurrency)
-        return _choice("anchor", "anchor", (ANCHOR_SCHEDULE, level), plan.families, plan.seed)
+        return _choice("anchor", "anchor", (ANCHOR_SCHEDULE, level), plan.families, plan.seed, ANCHOR_REQUESTS)
     sweeps = [leg for leg in legs if leg.purpose == "sweep"]
     arm, why = _arm(plan, sweeps)
-    return _choice("sweep", why, arm, _families(plan, len(sweeps)), _seed(plan.seed, number))
+    return _choice("sweep", why, arm, _families(plan, len(sweeps)), _seed(plan.seed, number), _size(legs))
 
 
-def _choice(purpose: Purpose, why: Why, arm: Arm, families: tuple[str, ...], seed: int) -> Choice:
+def _choice(purpose: Purpose, why: Why, arm: Arm, families: tuple[str, ...], seed: int, requests: int) -> Choice:
     schedule, concurrency = arm
-    return Choice(purpose=purpose, why=why, schedule=schedule, concurrency=concurrency, families=families, seed=seed)
+    return Choice(
+        purpose=purpose,
+        why=why,
+        schedule=schedule,
+        concurrency=concurrency,
+        families=families,
+        seed=seed,
+        requests=requests,
+    )
+
+
+def _size(legs: Sequence[Leg]) -> int:
+    """Judged answers for the next leg, by how long the last one took for its own."""
+    least, most = LEG_REQUESTS
+    last, before = legs[-1], legs[-2].active if len(legs) > 1 else 0.0
+    judged = sum(cell.n for cell in last.cells if cell.role == "gated")
+    seconds = max(last.active - before, 1.0)
+    return min(max(int(LEG_SECONDS * judged / seconds) // 8 * 8, least), most)
 
 
 def _arm(plan: Plan, sweeps: Sequence[Leg]) -> tuple[Arm, Why]:

@@ -15,7 +15,8 @@ from .factory import cell, leg, soak
 def began(number: int) -> Began:
     return Began(
         number=number, run_id=f"{number:05d}-rounds", purpose="sweep", why="rotation", schedule="rounds",
-        concurrency=8, families=(), seed=number, boot=1, at="2026-11-29T22:00:00+00:00", active=float(number),
+        concurrency=8, families=(), seed=number, requests=64, boot=1, at="2026-11-29T22:00:00+00:00",
+        active=float(number),
     )  # fmt: skip
 
 

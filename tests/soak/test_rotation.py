@@ -9,6 +9,7 @@ from fuzzer.night import Leg
 from fuzzer.prompts.families import FAMILIES
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.soak.rotation import WINDOW, arms, choose, leg_plan
+from fuzzer.stats import clopper_pearson_upper
 
 from .factory import BLEED, cell, leg, plan
 
@@ -87,3 +88,19 @@ def test_a_leg_s_plan_is_the_gate_s_but_for_what_is_the_leg_s_own() -> None:
 
 def test_with_concurrency_1_alone_there_is_nothing_to_rotate_but_seeds() -> None:
     assert arms(plan(concurrency=(1,))) == (("closed-loop", 1),)
+
+
+def test_a_leg_is_as_large_as_the_servers_answer_in_five_minutes() -> None:
+    base = plan(seed=3)
+    for seconds, expected in ((20.0, 64), (300.0, 64), (600.0, 32), (3000.0, 16)):
+        before = leg(1, cell("closed-loop", 0), purpose="anchor", active=50.0)
+        slow = leg(2, cell("rounds", 0), active=50.0 + seconds)
+        assert choose(base, [before, slow], 3, 50.0 + seconds, 1e9).requests == expected
+    assert choose(base, [], 1, 0.0, 900.0).requests == 32
+
+
+def test_a_leg_without_a_failure_passes_its_own_gate() -> None:
+    for requests in (16, 32, 64):
+        choice = choose(plan(), [], 1, 0.0, 900.0).model_copy(update={"requests": requests})
+        limit = leg_plan(choice, plan(), None).policy.max_wrong_rate
+        assert clopper_pearson_upper(0, requests, 0.95) < limit < 0.2
