@@ -127,7 +127,7 @@ async def run(minutes: float, seed: int, out: Path) -> tuple[Run, Storm, dict[st
                 schedules=tuple(SHAPES),
                 seed=seed,
                 sampling=Sampling(timeout=20),
-                policy=Policy(requests=round(16 * minutes), control_requests=24),
+                policy=Policy(requests=round(24 * minutes), control_requests=24),
                 budget_seconds=minutes * 60,
             )
             made = await gate(plan, out=out)
