@@ -201,10 +201,10 @@ often or the fault strikes 7 % of what it can, the last fresh replays included, 
 that no single exchange shows (acceptance, requests that run on after their clients, penalties that change nothing in
 pairs of replies) have no cohort and are left out. A fault that is not listed was not measured.
 
-One seed, one run a row. The reductions grew meanwhile, and only some rows were measured again with what was added: those
-that missed or passed a bound, and those that the additions should help (`preempt-loss`, `page-reuse`, `uptime-drift`,
-`prefill-shift`, `long-residue`, `verify-drift`; at 7 % `lost-chunk`, `row-swap`). How steadily a bound is reached is not
-known from this table.
+One seed, one run a row. The reductions grew meanwhile, and only some rows were measured again with what was added:
+those that missed or passed a bound, and those that the additions should help (`preempt-loss`, `page-reuse`,
+`uptime-drift`, `prefill-shift`, `long-residue`, `verify-drift`; at 7 % `lost-chunk`, `row-swap`). How steadily a bound
+is reached is not known from this table.
 
 Rule: {rule}.
 
