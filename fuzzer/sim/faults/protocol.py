@@ -197,7 +197,6 @@ FAULTS = {
         kinds=("self-consistency/stop-string",),
         plant=LateStop,
         trigger="a stop string, with speculation",
-        schedule="param-fuzz",
     ),
     "penalties-ignored": Fault(
         "presence, frequency and repetition penalties are ignored under speculation",
