@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fuzzer.cli.telling import Json, Out, Quiet
+from fuzzer.cli.telling import Out, Quiet
 
 if TYPE_CHECKING:
     from fuzzer.night import Night
@@ -70,7 +70,7 @@ def soak(
     ] = None,
     out: Out = Path("reports"),
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="These options from a TOML file.")] = None,
-    json: Json = False,
+    json: Annotated[bool, typer.Option("--json", help="Print night.json on stdout and nothing else.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Send rotating traffic for hours, and say in the morning what it showed.
