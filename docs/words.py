@@ -50,7 +50,7 @@ REASONS: Mapping[str, str] = {
     "reference-faulty": "the reference shows certain faults or service failures itself",
     "shared-service-failures": "more than 5 % of the requests failed in service on both sides",
     "budget": "the cell did not fit `--budget`",
-    "restarted": "an engine was restarted in mid-run: its counters went backwards, or its process is another",
+    "restarted": "an engine was restarted in mid-run: its counters or its process began anew",
     "changed": "a server was replaced by another in mid-run",
     "rate-limited": "a server refused requests by number (HTTP 429): nobody's failure, and the cell stays undecided",
     "unavailable": "an endpoint could not be reached or used (exit 4)",

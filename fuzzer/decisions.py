@@ -346,7 +346,7 @@ def _vacuity(judge: Judge, cell: Cell, decision: CellDecision) -> None:
     arms = (tally.candidate, tally.reference) if judge.plan.references else (tally.candidate,)
     for name, arm in zip(("candidate", "reference"), arms, strict=False):
         if arm.restarted:
-            opens.append(("restarted", f"the {name} was restarted in mid-run: its counters went backwards, or its process is another"))
+            opens.append(("restarted", f"the {name} was restarted in mid-run: its counters or its process began anew"))
         if arm.changed:
             opens.append(("changed", f"the {name} is no longer the server that it was: its {arm.changed}"))
         if arm.limited:

@@ -17,6 +17,7 @@ from fuzzer.cli import repro as repro_command
 from fuzzer.cli import servers, telling
 from fuzzer.cli import soak as soak_command
 from fuzzer.cli import trend as trend_command
+from fuzzer.cli.ends import Candidates, Headers, LmHeads, References
 from fuzzer.cli.listing import families, faults, oracles, schedules
 from fuzzer.cli.telling import Directory, Json, Out, Quiet
 
@@ -31,8 +32,6 @@ app = typer.Typer(
 )
 
 EXITS = "Exit status: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 unavailable, 130 interrupted."
-
-Headers = Annotated[list[str] | None, typer.Option("--header", metavar="K=V", help="A header to send; repeatable.")]
 
 
 def _version(value: bool) -> None:
@@ -54,17 +53,9 @@ def _root(
 
 @app.command(epilog=EXITS, short_help="Gate a rollout: pass, fail, or cannot tell.")
 def gate(
-    candidate: Annotated[
-        list[str] | None, typer.Option("--candidate", metavar="[NAME=]URL", help="Server with speculation; repeatable.")
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        typer.Option("--reference", metavar="[NAME=]URL", help="Same model without it; paired by NAME, or serves all."),
-    ] = None,
-    lm_head: Annotated[
-        list[str] | None,
-        typer.Option("--lm-head", metavar="NAME=PRECISION", help="Precision of the output head; repeatable."),
-    ] = None,
+    candidate: Candidates = None,
+    reference: References = None,
+    lm_head: LmHeads = None,
     concurrency: Annotated[str | None, typer.Option(metavar="N,N", help="Levels to run; default 1,8.")] = None,
     ladder: Annotated[bool | None, typer.Option("--ladder", help="Levels 1,2,3,4,5,6,8,12,16,32.")] = None,
     schedule: Annotated[

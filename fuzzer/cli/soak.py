@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fuzzer.cli.ends import Candidates, Headers, LmHeads, References
 from fuzzer.cli.telling import Out, Quiet
 
 if TYPE_CHECKING:
@@ -18,21 +19,11 @@ if TYPE_CHECKING:
     from fuzzer.soak.ledger import Settings
     from fuzzer.soak.options import Telling
 
-Headers = Annotated[list[str] | None, typer.Option("--header", metavar="K=V", help="A header to send; repeatable.")]
-
 
 def soak(
-    candidate: Annotated[
-        list[str] | None, typer.Option("--candidate", metavar="[NAME=]URL", help="Server with speculation; repeatable.")
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        typer.Option("--reference", metavar="[NAME=]URL", help="Same model without it; paired by NAME, or serves all."),
-    ] = None,
-    lm_head: Annotated[
-        list[str] | None,
-        typer.Option("--lm-head", metavar="NAME=PRECISION", help="Precision of the output head; repeatable."),
-    ] = None,
+    candidate: Candidates = None,
+    reference: References = None,
+    lm_head: LmHeads = None,
     duration: Annotated[str | None, typer.Option(metavar="8h", help="How long; 8h if nothing is given.")] = None,
     requests: Annotated[int | None, typer.Option(metavar="N", help="End after so many judged answers.")] = None,
     concurrency: Annotated[str | None, typer.Option(metavar="N,N", help="Levels to run; default 1,8.")] = None,

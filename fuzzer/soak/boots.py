@@ -35,7 +35,7 @@ class BootWatch:
                 continue
             last = self.counters.get(name)
             if last is not None and restarted(last, seen):
-                self._next(f"{name}: its counters went backwards, or its process is another")
+                self._next(f"{name}: its counters or its process began anew")
             self.counters[name] = seen
 
     def _next(self, why: str) -> None:

@@ -17,6 +17,7 @@ from fuzzer.run import rejudge
 from fuzzer.soak.ledger import DRAFT, LEDGER, LEGS, Began, Settings, new_soak, read_ledger, write_soak
 from fuzzer.soak.rotation import ANCHOR_REQUESTS
 from fuzzer.summary import Summary
+from fuzzer.trend.reading import read_night
 
 SUMMARY = "summary.json"
 
@@ -47,15 +48,6 @@ def over(directory: Path) -> bool:
         return read_night(directory).verdict != "interrupted"
     except HistoryError:
         return False
-
-
-def read_night(directory: Path) -> Night:
-    """Read ``night.json``. Raises HistoryError."""
-    path = directory / NIGHT
-    try:
-        return Night.model_validate_json(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise HistoryError(f"{path}: no verdict of a soak here; go on with: specfuzz resume DIR") from error
 
 
 def write_night(directory: Path, night: Night) -> None:

@@ -17,7 +17,7 @@ from fuzzer.report.night.files import write_night
 from fuzzer.report.night.sentences import verdict_line
 from fuzzer.report.pipes import forgiving
 from fuzzer.report.render import open_screen
-from fuzzer.soak.directory import read_night
+from fuzzer.trend.reading import read_night
 from fuzzer.trend.story import ToldNight, trend
 
 NIGHTS_BEFORE = 7

@@ -42,7 +42,7 @@ def read_night(directory: Path) -> Night:
     try:
         night = Night.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise HistoryError(f"cannot read {path}: {error.strerror or error}") from error
+        raise HistoryError(f"{path}: no verdict of a soak here ({error.strerror or error})") from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the file"

@@ -13,9 +13,10 @@ from fuzzer.errors import UsageError
 from fuzzer.manifest import HISTORY, MANIFEST
 from fuzzer.night import NIGHT, Night, NightReason
 from fuzzer.soak.conduct import soak
-from fuzzer.soak.directory import make, over, read_night, write_night
+from fuzzer.soak.directory import make, over, write_night
 from fuzzer.soak.ledger import LEGS, SOAK, Booted, Ended, Finished, Ledger, Process, Settings, read_ledger
 from fuzzer.soak.telling import show_night
+from fuzzer.trend.reading import read_night
 from tests.cli.conftest import specfuzz
 
 from .dying import die, run

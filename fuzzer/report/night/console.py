@@ -55,7 +55,7 @@ def render_night(night: Night, screen: Screen, directory: Path | None = None, tr
     if directory is not None:
         screen.print(Text("\nFiles", "bold"))
         screen.print(literal(f"  {directory}", 1000), soft_wrap=True)
-        hang(screen, Text("night.html (for people), night.md, junit.xml, night.json, legs/ (histories, bundles)"), "  ", "  ")
+        hang(screen, Text("night.html (for people), night.md, junit.xml, night.json, legs/"), "  ", "  ")
 
 
 def _cells(night: Night, screen: Screen) -> None:
