@@ -32,6 +32,7 @@ _CALL = re.compile(r"</?tool_call>|<function=\w{1,64}>|\[TOOL_CALLS\]")
 _SOUND_CALL = re.compile(
     r'<tool_call>\s{0,8}\{\s{0,8}"name"\s{0,8}:\s{0,8}"[^"\\]{1,64}"\s{0,8},\s{0,8}"arguments"\s{0,8}:'
 )
+_CALLED = "</tool_call>"
 _MOST = 8  # different special tokens that are reported of one text
 _HELD = 3  # bytes of one character that a cut may leave over
 
@@ -70,11 +71,15 @@ def reasoning_marks(reply: Reply) -> Iterator[Flaw]:
 
 
 def call_marks(reply: Reply) -> Iterator[Flaw]:
-    """The markup of a call in the text; certain where the call is sound and the endpoint's parser took out others."""
+    """The markup of a call in the text; certain where the call is sound and the endpoint's parser took out others.
+
+    A call that is cut off is not sound: no parser takes it out.
+    """
     mark = _CALL.search(reply.text)
     if mark is None or mark.group() in reply.prompt:
         return
-    sound = reply.calls and _SOUND_CALL.match(reply.text, mark.start()) is not None
+    call = _SOUND_CALL.match(reply.text, mark.start())
+    sound = reply.calls and call is not None and _CALLED in reply.text[call.end() :]
     words = "holds the markup of a call"
     yield Flaw("tool-markup", "certain" if sound else "likely", mark.start(), len(mark.group()), words, mark.group())
 

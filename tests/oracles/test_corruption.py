@@ -31,6 +31,7 @@ CALL = '<tool_call>\n{"name": "look_up", "arguments": {"topic": "tides"}}\n</too
         (CALL, True, [("tool-markup", "certain")]),
         (CALL, False, [("tool-markup", "likely")]),
         ("<tool_call>\nlook it up</tool_call>", True, [("tool-markup", "likely")]),
+        (CALL[: CALL.index("{", 20)], True, [("tool-markup", "likely")]),  # cut off: no parser takes it out
         ("I would call look_up.", True, []),
     ],
 )
