@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import shutil
 import signal
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
@@ -46,8 +48,17 @@ def _run(job: Job) -> Row | None:
     return _worker.run(job)
 
 
-def _quiet() -> None:
+def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed tells nobody; its workers would go on measuring, for nobody."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def measured(jobs: Sequence[Job], processes: int) -> Iterator[Row]:
@@ -56,7 +67,7 @@ def measured(jobs: Sequence[Job], processes: int) -> Iterator[Row]:
     The first error of a job ends it all, after the jobs that are under way.
     """
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context, initializer=_quiet) as pool:
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=_begin) as pool:
         waiting = iter(jobs)
         pending: set[Future[Row | None]] = set()
         try:
