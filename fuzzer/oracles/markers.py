@@ -73,10 +73,12 @@ def reasoning_marks(reply: Reply) -> Iterator[Flaw]:
 def call_marks(reply: Reply) -> Iterator[Flaw]:
     """The markup of a call in the text; certain where the call is sound and the endpoint's parser took out others.
 
-    A call that is cut off is not sound: no parser takes it out.
+    A call that is cut off is not sound: no parser takes it out; where the limit or a stop string cut it, it is nothing.
     """
     mark = _CALL.search(reply.text)
     if mark is None or mark.group() in reply.prompt:
+        return
+    if not reply.stopped and _CALLED not in reply.text:
         return
     call = _SOUND_CALL.match(reply.text, mark.start())
     sound = reply.calls and call is not None and _CALLED in reply.text[call.end() :]

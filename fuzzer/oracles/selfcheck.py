@@ -157,10 +157,20 @@ def _lost_text(exchange: Exchange, received: Received) -> Iterator[Finding]:
     )
 
 
+_STEP = 64  # characters of one step's tokens, drafts included
+
+
 def _stop_string(exchange: Exchange, received: Received) -> Iterator[Finding]:
-    stop = next((stop for stop in exchange.sent.overrides.stop if stop in received.text), None)
+    """A stop string in the text. Of several, engines look for one after the other in what a step has added.
+
+    So they may cut at the one that is named first, and leave another that stands before it (vLLM, check_stop_strings).
+    """
+    stops = exchange.sent.overrides.stop
+    stop = next((stop for stop in stops if stop in received.text), None)
     if stop is not None:
         at = received.text.index(stop)
+        if len(stops) > 1 and received.finish_reason == "stop" and len(received.text) - at <= _STEP:
+            return
         yield _said(
             exchange,
             "stop-string",

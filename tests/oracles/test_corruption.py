@@ -52,6 +52,12 @@ def test_reasoning_in_the_content_is_certain_where_the_endpoint_gives_it_a_chann
     assert findings(leaked) == []
 
 
+def test_a_call_that_a_limit_or_a_stop_string_cut_off_is_nothing() -> None:
+    cut = CALL[: CALL.index("{", 20)]
+    assert list(flaws(Reply(cut, PROMPT, whole=False, stopped=False, calls=True))) == []
+    assert [one.certainty for one in flaws(Reply(CALL, PROMPT, whole=False, stopped=False, calls=True))] == ["certain"]
+
+
 def test_a_call_in_the_text_is_certain_only_where_the_request_offered_functions() -> None:
     """A neighbour may ask a tool prompt for JSON instead: then no parser is on, and the model may write a call."""
     tool = Tool(name="look_up", description="Look up.", parameters={"type": "object"})

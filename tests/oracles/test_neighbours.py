@@ -72,6 +72,16 @@ def test_no_reply_goes_on_past_its_stop_string(text: str, kinds: list[str]) -> N
     assert all(told.certainty == "certain" for told in found(selfcheck, stopped))
 
 
+def test_of_two_stop_strings_in_one_step_an_engine_may_cut_at_the_second() -> None:
+    """It looks for them in the order given: here it cut at the "e" of one token, and left the blank before it."""
+    both = Overrides(stop=("e", " "))
+    assert found(selfcheck, exchange("f1200001", "Stormstorm Upp", phase="neighbour", overrides=both)) == []
+    text = f"Stormstorm U{'p' * 70}"
+    assert [
+        told.sub_kind for told in found(selfcheck, exchange("f1200001", text, phase="neighbour", overrides=both))
+    ] == ["stop-string"]
+
+
 def test_a_reply_that_its_stop_string_cut_is_not_truncated() -> None:
     cut = exchange("f1200001", '{"name"', phase="neighbour", overrides=Overrides(stop=(":",)))
     assert found(corruption, cut) == []
