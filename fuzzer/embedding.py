@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import anyio
@@ -25,15 +26,16 @@ class Embedding:
         if self.stop is not None:
             await self.stop.wait()
             scope.cancel()
-        elif threading.current_thread() is threading.main_thread():
-            await _signalled()
-            scope.cancel()
+        else:
+            await on_signals(scope.cancel)
 
 
-async def _signalled() -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for _ in signals:
-            return
+async def on_signals(act: Callable[[], None]) -> None:
+    """Do this at every SIGINT and SIGTERM, until it is cancelled; in the main thread, where alone they are heard."""
+    if threading.current_thread() is threading.main_thread():
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async for _ in signals:
+                act()
 
 
 ON_ITS_OWN = Embedding()

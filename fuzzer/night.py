@@ -17,6 +17,9 @@ from fuzzer.plan import Role, ScheduleName
 from fuzzer.summary import VerdictName
 
 NIGHT = "night.json"
+SOAK = "soak.json"  # the plan that the legs are made from
+LEDGER = "soak.jsonl"  # what has happened
+LEGS = "legs"  # a run directory for each
 NIGHT_VERSION = 1
 
 Purpose = Literal["sweep", "anchor"]

@@ -35,7 +35,9 @@ class Appending:
         except OSError as error:
             raise self._unwritten(error) from error
         try:
-            self._lock()
+            if not locked(self._file):
+                text = f"{path}: another process is writing this {what}; stop it before resuming"
+                raise HistoryError(text)
             self._size = _mend(self._file)
         except BaseException:
             os.close(self._file)
@@ -79,13 +81,15 @@ class Appending:
     def _unwritten(self, error: OSError) -> HistoryError:
         return HistoryError(f"{self._path}: cannot write the {self._what}: {error.strerror}")
 
-    def _lock(self) -> None:
-        if sys.platform != "win32":
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                text = f"{self._path}: another process is writing this {self._what}; stop it before resuming"
-                raise HistoryError(text) from error
+
+def locked(file: int) -> bool:
+    """Lock an open file as its only writer does; false if another process has it."""
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
 
 
 def parsed(line: bytes) -> object | None:

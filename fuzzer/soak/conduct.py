@@ -7,8 +7,6 @@ a leg that was broken off is resumed, one that had ended but was not counted is 
 from __future__ import annotations
 
 import shutil
-import signal
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -17,19 +15,19 @@ from pathlib import Path
 
 import anyio
 
-from fuzzer.embedding import Embedding
+from fuzzer.embedding import Embedding, on_signals
 from fuzzer.errors import HistoryError, SpecfuzzError, UsageError
 from fuzzer.events import Listener
 from fuzzer.history.packed import packed
 from fuzzer.manifest import HISTORY
-from fuzzer.night import Boot, Leg, Night, NightReason, Outage
+from fuzzer.night import LEGS, Boot, Leg, Night, NightReason, Outage
+from fuzzer.report.files import SUMMARY
 from fuzzer.repro.collect import bundle_run, wanted
 from fuzzer.run import Run, gate, go_on, with_headers
 from fuzzer.soak import disk
 from fuzzer.soak.boots import BootWatch
 from fuzzer.soak.counting import UNREACHED, absent, counted, end_of
 from fuzzer.soak.directory import (
-    SUMMARY,
     bundles_of,
     ended_summary,
     found,
@@ -51,7 +49,6 @@ from fuzzer.soak.events import (
 )
 from fuzzer.soak.findings import FindingLog
 from fuzzer.soak.ledger import (
-    LEGS,
     Away,
     Began,
     Booted,
@@ -127,7 +124,7 @@ class _Conductor:
         self.tell(SoakStarted(self.soak, str(self.directory), state.processes > 0, tuple(state.ordered)))
         mistake: SpecfuzzError | None = None
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._watch)
+            tasks.start_soon(on_signals, self.stop.set)  # an impatient second one must cost no verdict
             try:
                 await self._go_on()
             except (SpecfuzzError, OSError, BaseExceptionGroup) as error:
@@ -155,13 +152,6 @@ class _Conductor:
                 self.ledger.write(found(path, number, self.soak.plan))
             except HistoryError as error:
                 self.ledger.write(Lost(number=number, why=str(error)))
-
-    async def _watch(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            async for _ in signals:  # the first one counts; an impatient second must cost no verdict
-                self.stop.set()
 
     @property
     def active(self) -> float:
@@ -223,9 +213,8 @@ class _Conductor:
         plan = with_headers(leg_plan(began, self.soak.plan, seconds), self.headers)
         self._begin(began, again=again)
         out, heard = self.directory / LEGS, self._hearing()
-        embedding = Embedding(self.stop, recall=began.purpose == "anchor")
         try:
-            run = await gate(plan, out=out, run_id=began.run_id, listeners=heard, embedding=embedding)
+            run = await gate(plan, out=out, run_id=began.run_id, listeners=heard, embedding=self._embedding(began))
         except UsageError as error:
             if not self._worked:
                 raise
@@ -245,8 +234,8 @@ class _Conductor:
                 await self._gate(began, again=True)
             else:
                 self._begin(began, again=True)
-                embedding = Embedding(self.stop, recall=began.purpose == "anchor")
-                run = await go_on(leg, headers=self.headers, listeners=self._hearing(), embedding=embedding)
+                heard, embedding = self._hearing(), self._embedding(began)
+                run = await go_on(leg, headers=self.headers, listeners=heard, embedding=embedding)
                 self._end(began, run, again=True)
         except HistoryError as error:
             if self._full(error):
@@ -256,6 +245,10 @@ class _Conductor:
     def _begin(self, began: Began, *, again: bool) -> None:
         self.findings.begin(began.run_id, again=again)
         self.tell(LegBegan(began, self.left))
+
+    def _embedding(self, began: Began) -> Embedding:
+        """Only the anchor asks again what it has asked before."""
+        return Embedding(self.stop, recall=began.purpose == "anchor")
 
     def _hearing(self) -> list[Listener]:
         return [self.boots, self.findings, *self.listeners]
@@ -289,9 +282,8 @@ class _Conductor:
             self._bundle(run.directory, summary)
         self.ledger.write(Ended(leg=leg, counters=self.boots.counters))
         missing = next(filter(None, map(absent, summary.cells)), "")
-        if missing and (
-            UNREACHED not in missing or leg.boot == max(began.boot, 1)
-        ):  # or it was started anew, and is here
+        started_anew = UNREACHED in missing and leg.boot != max(began.boot, 1)  # then it is here again
+        if missing and not started_anew:
             self._away(end_of(missing), missing, leg.ended, self.active)
         disk.compress(self.directory, leg)
         self._make_room()

@@ -11,6 +11,7 @@ from fuzzer.summary import CellSummary, FindingGroup, Paired, Summary
 UNREACHED = "found no connection"
 _UNREACHED = ("connect", "tls", "timeout-connect")
 _NOT_LET_IN = ("refused", "overloaded", "unauthorised", *_UNREACHED)
+_NO_PAIRS = Paired(b=0, c=0, p=1.0, unit="", against="")
 _EXAMPLE = 200  # characters of a finding's line that a night keeps
 
 
@@ -78,8 +79,7 @@ def end_of(why: str) -> str:
 def _cell(cell: CellSummary, summary: Summary) -> CellCount:
     floor = cell.noise_floor
     judged = floor is not None and floor.judged and cell.role == "gated"
-    service = cell.service or Paired(b=0, c=0, p=1.0, unit="", against="")
-    paired = cell.paired or service.model_copy(update={"b": 0, "c": 0})
+    service, paired = cell.service or _NO_PAIRS, cell.paired or _NO_PAIRS
     reference = cell.reference_rate
     return CellCount(
         key=cell.key,

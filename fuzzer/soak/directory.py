@@ -8,18 +8,16 @@ from pathlib import Path
 from fuzzer.errors import HistoryError, UsageError
 from fuzzer.inert import inert_json
 from fuzzer.manifest import FINDINGS, HISTORY, read_manifest
-from fuzzer.night import NIGHT, Night
+from fuzzer.night import LEDGER, LEGS, NIGHT, Night
 from fuzzer.plan import Plan
-from fuzzer.report.files import load_summary, redact_findings, summary_json, write_whole
+from fuzzer.report.files import SUMMARY, load_summary, redact_findings, summary_json, write_whole
 from fuzzer.repro.bundle import BUNDLE, BundleError, read_bundle
 from fuzzer.repro.collect import BUNDLES
 from fuzzer.run import rejudge
-from fuzzer.soak.ledger import DRAFT, LEDGER, LEGS, Began, Settings, new_soak, read_ledger, write_soak
+from fuzzer.soak.ledger import DRAFT, Began, Settings, new_soak, read_ledger, write_soak
 from fuzzer.soak.rotation import ANCHOR_REQUESTS
 from fuzzer.summary import Summary
 from fuzzer.trend.reading import read_night
-
-SUMMARY = "summary.json"
 
 
 def make(plan: Plan, settings: Settings, out: Path, night_id: str | None = None) -> Path:

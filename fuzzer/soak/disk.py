@@ -12,8 +12,7 @@ from pathlib import Path
 
 from fuzzer.history.packed import pack, packed
 from fuzzer.manifest import HISTORY
-from fuzzer.night import Leg
-from fuzzer.soak.ledger import LEGS
+from fuzzer.night import LEGS, Leg
 from fuzzer.soak.rotation import hit
 
 

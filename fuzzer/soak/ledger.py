@@ -20,12 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from fuzzer.errors import HistoryError
 from fuzzer.history.appending import Appending, parsed
 from fuzzer.history.records import Counters
-from fuzzer.night import Boot, Leg, NightReason, Outage, Purpose, Why
+from fuzzer.night import LEDGER, SOAK, Boot, Leg, NightReason, Outage, Purpose, Why
 from fuzzer.plan import Plan, ScheduleName
 
-SOAK = "soak.json"
-LEDGER = "soak.jsonl"
-LEGS = "legs"
 DRAFT = f".{SOAK}.tmp"
 LEDGER_VERSION = 1
 

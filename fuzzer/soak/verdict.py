@@ -10,11 +10,10 @@ from fuzzer.night import Drift, Leg, Night, NightCell, NightFinding, NightReason
 from fuzzer.report.words import plural
 from fuzzer.soak.ledger import SoakManifest, State
 from fuzzer.soak.pooled import ALPHA, Tests, pooled
-from fuzzer.soak.rotation import arms
+from fuzzer.soak.rotation import Arm, arms
 from fuzzer.stats import requests_needed
+from fuzzer.summarise import EXIT
 from fuzzer.summary import VerdictName
-
-EXIT: dict[VerdictName, int] = {"pass": 0, "fail": 1, "inconclusive": 3, "unavailable": 4, "interrupted": 130}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +169,11 @@ def _opens(tests: Tests, soak: SoakManifest, state: State, ending: Ending) -> It
     for candidate in soak.plan.candidates:
         for schedule, level in arms(soak.plan):
             cell = known.get((candidate.name, schedule, level))
-            yield from _open(cell, soak, f"{candidate.name}, {schedule} at {level}", state)
+            if cell is None or cell.n == 0:
+                text = f"{candidate.name}, {schedule} at {level}: {_unmeasured((schedule, level), state)}"
+                yield NightReason(code="bound-open", message=text)
+            else:
+                yield from _open(cell, soak)
     for number, why in state.lost.items():
         yield NightReason(code="leg-undecided", message=f"leg {number} is lost: {why}")
     if unknown := sum(began.found for began in state.began.values()):
@@ -182,20 +185,17 @@ def _opens(tests: Tests, soak: SoakManifest, state: State, ending: Ending) -> It
         yield NightReason(code="leg-undecided", message=f"{lines} of soak.jsonl cannot be read: the disk is failing")
 
 
-def _open(cell: NightCell | None, soak: SoakManifest, where: str, state: State) -> Iterator[NightReason]:
+def _open(cell: NightCell, soak: SoakManifest) -> Iterator[NightReason]:
     policy = soak.plan.policy
     least = requests_needed(policy.max_wrong_rate, policy.confidence)
-    if cell is None or cell.n == 0:
-        yield NightReason(code="bound-open", message=f"{where}: {_unmeasured(where, state)}")
-    elif cell.upper >= policy.max_wrong_rate:
+    if cell.upper >= policy.max_wrong_rate:
         text = f"{cell.k} of {cell.n} answers failed: the bound of {cell.upper:.2%} does not meet the limit of "
         few = f" ({least} clean ones are needed)" if cell.n < least else ""
         yield NightReason(code="bound-open", cell=cell.key, message=f"{text}{policy.max_wrong_rate:.2%}{few}")
 
 
-def _unmeasured(where: str, state: State) -> str:
-    schedule, _, level = where.rpartition(", ")[2].partition(" at ")
-    tried = [leg for leg in state.ordered if (leg.schedule, str(leg.concurrency)) == (schedule, level)]
+def _unmeasured(arm: Arm, state: State) -> str:
+    tried = [leg for leg in state.ordered if (leg.schedule, leg.concurrency) == arm]
     if not tried:
         return "no leg of it came to its end; let the soak run longer"
     said = next((leg.reasons[0] for leg in reversed(tried) if leg.reasons), "nothing could be judged")

@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from fuzzer.manifest import MANIFEST
-from fuzzer.night import NIGHT
+from fuzzer.night import LEDGER, NIGHT, SOAK
 from fuzzer.trend.nights import Sort
 
-SOAK: Final = "soak.json"
-SOAK_JOURNAL: Final = "soak.jsonl"
-LEGS: Final = "legs"
 DEEPEST: Final = 4  # folders below the folder of reports: nobody keeps runs deeper, and a wrong argument ends soon
 
 
@@ -40,7 +37,7 @@ def places(reports: Path) -> Iterator[Place]:
 
 def sort_of(directory: Path) -> Sort | None:
     """What wrote a directory, told by the files in it; None if neither a soak nor a gate did."""
-    if any(_plain(directory / name) for name in (NIGHT, SOAK_JOURNAL, SOAK)):
+    if any(_plain(directory / name) for name in (NIGHT, LEDGER, SOAK)):
         return "soak"
     return "gate" if _plain(directory / MANIFEST) else None
 

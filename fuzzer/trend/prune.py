@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,25 +13,18 @@ from pathlib import Path
 from typing import Final
 
 from fuzzer.errors import HistoryError, UsageError
+from fuzzer.history.appending import locked
 from fuzzer.manifest import FINDINGS, HISTORY, MANIFEST, read_manifest
-from fuzzer.night import NIGHT
+from fuzzer.night import LEDGER, LEGS, NIGHT, SOAK
 from fuzzer.report.files import SUMMARY, load_summary
+from fuzzer.repro.collect import BUNDLES
 from fuzzer.trend.index import Index, check_folder
-from fuzzer.trend.places import LEGS, SOAK, SOAK_JOURNAL, Place, places, sort_of, subfolders
+from fuzzer.trend.places import Place, places, sort_of, subfolders
 from fuzzer.trend.reading import read_night
 
-if sys.platform != "win32":
-    import fcntl
-
-BUNDLES: Final = "bundles"
 EVIDENCE: Final = frozenset({BUNDLES, NIGHT, SOAK, MANIFEST, SUMMARY, FINDINGS, "report.html", "report.md"})
 """What stays of a failing run: the page shows the answers, which nothing could bring back."""
-_MARKS: Final = (
-    SOAK_JOURNAL,
-    NIGHT,
-    MANIFEST,
-    SOAK,
-)  # removed last: what is cut short stays known
+_MARKS: Final = (LEDGER, NIGHT, MANIFEST, SOAK)  # removed last: what is cut short stays known
 _UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _RESUMABLE: Final = 2  # times as long an interrupted run is kept
 _TAIL: Final = 1 << 16  # bytes of a journal in which its end stands
@@ -121,7 +113,7 @@ def prune(reports: Path, keep: timedelta, *, dry_run: bool = False, now: datetim
 
 def _prune(place: Place, directory: str, keep: timedelta, now: datetime, *, dry_run: bool) -> Removal | str:
     """What was removed of one directory, or why an old one stays; "" for a young one."""
-    with _free(place.path / (SOAK_JOURNAL if place.sort == "soak" else HISTORY)) as free:
+    with _free(place.path / (LEDGER if place.sort == "soak" else HISTORY)) as free:
         if not free:
             return "is being written"
         try:
@@ -164,11 +156,11 @@ def _ended_gate(path: Path) -> _Ended:
 def _ended_soak(path: Path) -> _Ended:
     bundled = _bundled(path) or any(map(_bundled, subfolders(path / LEGS)))
     if not (path / NIGHT).exists():
-        return _Ended(_written(path, SOAK_JOURNAL, SOAK), "not ended", True, bundled)
+        return _Ended(_written(path, LEDGER, SOAK), "not ended", True, bundled)
     night = read_night(path)
     failing = bundled or night.exit_status == _FAILED
-    if night.exit_status == _INTERRUPTED or not _finished(path / SOAK_JOURNAL):
-        return _Ended(_written(path, SOAK_JOURNAL, NIGHT), night.verdict, True, failing)
+    if night.exit_status == _INTERRUPTED or not _finished(path / LEDGER):
+        return _Ended(_written(path, LEDGER, NIGHT), night.verdict, True, failing)
     return _Ended(_moment(night.ended), night.verdict, False, failing)
 
 
@@ -261,16 +253,6 @@ def _free(path: Path) -> Iterator[bool]:
         yield True  # no journal (packed away, or never begun): no writer
         return
     try:
-        yield _lock(handle)
+        yield locked(handle)
     finally:
         os.close(handle)
-
-
-def _lock(handle: int) -> bool:
-    if sys.platform == "win32":
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

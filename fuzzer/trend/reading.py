@@ -8,11 +8,11 @@ from pydantic import BaseModel, ValidationError
 
 from fuzzer.errors import HistoryError
 from fuzzer.manifest import MANIFEST, read_manifest
-from fuzzer.night import NIGHT, NIGHT_VERSION, Night
+from fuzzer.night import NIGHT, NIGHT_VERSION, SOAK, Night
 from fuzzer.plan import Plan
 from fuzzer.report.files import SUMMARY, load_summary
 from fuzzer.trend.nights import Sort, TrendNight, of_gate, of_soak
-from fuzzer.trend.places import SOAK, Place
+from fuzzer.trend.places import Place
 
 SOURCES: dict[Sort, tuple[str, ...]] = {"soak": (NIGHT,), "gate": (SUMMARY, MANIFEST)}
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from fuzzer.errors import HistoryError
-from fuzzer.soak.ledger import LEDGER, Began, Ended, Ledger, Lost, Process, read_ledger, read_soak, write_soak
+from fuzzer.night import LEDGER
+from fuzzer.soak.ledger import Began, Ended, Ledger, Lost, Process, read_ledger, read_soak, write_soak
 
 from .factory import cell, leg, soak
 

@@ -12,9 +12,10 @@ import anyio
 from fuzzer.history.journal import exchanges, read_history
 from fuzzer.history.packed import lines_of
 from fuzzer.manifest import FINDINGS, HISTORY, MANIFEST
+from fuzzer.night import LEDGER, LEGS, SOAK
 from fuzzer.plan import Endpoint, Plan
 from fuzzer.soak.directory import make
-from fuzzer.soak.ledger import LEDGER, LEGS, SOAK, Settings, read_ledger
+from fuzzer.soak.ledger import Settings, read_ledger
 from fuzzer.trend.reading import read_night
 from tests.cli.conftest import Serve
 

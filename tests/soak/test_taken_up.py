@@ -11,10 +11,10 @@ import pytest
 from fuzzer.cli.soak import place
 from fuzzer.errors import UsageError
 from fuzzer.manifest import HISTORY, MANIFEST
-from fuzzer.night import NIGHT, Night, NightReason
+from fuzzer.night import LEGS, NIGHT, SOAK, Night, NightReason
 from fuzzer.soak.conduct import soak
 from fuzzer.soak.directory import make, over, write_night
-from fuzzer.soak.ledger import LEGS, SOAK, Booted, Ended, Finished, Ledger, Process, Settings, read_ledger
+from fuzzer.soak.ledger import Booted, Ended, Finished, Ledger, Process, Settings, read_ledger
 from fuzzer.soak.telling import show_night
 from fuzzer.trend.reading import read_night
 from tests.cli.conftest import specfuzz
