@@ -1,14 +1,16 @@
-"""A soak against simulated servers: three faults that only time shows, twenty clean nights, and the night that breaks.
+"""Soaks: three faults that only time shows, twenty clean nights and the one that breaks, a very long one, a real one.
 
     python -m benchmarks.soak faulty [--minutes 30]
     python -m benchmarks.soak nights [--clean 20] [--seconds 90]
     python -m benchmarks.soak long [--exchanges 1000000]
+    python -m benchmarks.soak llama [--minutes 120]
 
 ``faulty``: one candidate bleeds in 12 of 5,000 requests, gets worse with every request of a boot, and one of its five
 boots is bad; the soak must find all three and name them. ``nights``: so many clean nights without an alarm, from the
 soaks and from the trend over them, then one with the rare bleed, which the trend must flag, and none before it.
 ``long``: a very long night against servers that answer at once; the memory of the soak must stay as it is, and its
-disk within the limit. All write their results to reports/soak/; clean nights that are there are not run again.
+disk within the limit. ``llama``: real llama.cpp with two candidates, n-gram and drafter, in every schedule; its
+directory stays to be read. All write their results to reports/soak/; clean nights that are there are not run again.
 """
 
 from __future__ import annotations
@@ -22,16 +24,21 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import anyio
 
+from fuzzer.demo import LLAMA_SLOTS, llama_model
 from fuzzer.night import Night
-from fuzzer.plan import Endpoint, Plan, ScheduleName
+from fuzzer.plan import Endpoint, Plan, Sampling, ScheduleName
+from fuzzer.shapes import SHAPES
 from fuzzer.sim.config import SimConfig
+from fuzzer.sim.llamacpp import LlamaConfig, LlamaServer, Speculation
 from fuzzer.sim.process import SimServer
 from fuzzer.soak.conduct import soak
 from fuzzer.soak.directory import make
@@ -49,6 +56,8 @@ MAX_DISK = 200 * MIB
 SLACK = 20 * MIB  # a leg that has just ended may go over the limit before room is made
 MOST_MEMORY = 400  # MiB
 LIKE_A_NIGHT = 24  # a night has so many anchors, however short it is made
+SPECULATIONS: tuple[Speculation, ...] = ("ngram", "draft")
+DOABLE = ("code-word", "last-message-wins", "echo", "keyed-json", "echo-ids", "system-fact", "conversation")
 
 
 def plan(candidate: SimServer, reference: SimServer, seed: int) -> Plan:
@@ -254,6 +263,63 @@ def run_long(arguments: argparse.Namespace) -> int:
     return int(growth > 0.1 or most > MOST_MEMORY or disk > MAX_DISK + SLACK)
 
 
+async def real(minutes: float, out: Path, seed: int) -> Night:
+    """A night of real llama.cpp: what SmolLM2 can do, asked in every schedule of every candidate."""
+    model = llama_model(None)
+    async with AsyncExitStack() as stack:
+        servers = [
+            await stack.enter_async_context(LlamaServer(LlamaConfig(model, slots=LLAMA_SLOTS, speculation=kind)))
+            for kind in (*SPECULATIONS, None)
+        ]
+        asked = Plan(
+            candidates=tuple(
+                Endpoint(name=kind, url=server.url) for kind, server in zip(SPECULATIONS, servers, strict=False)
+            ),
+            references=(Endpoint(name="reference", url=servers[-1].url),),
+            schedules=tuple(SHAPES),
+            concurrency=(1, LLAMA_SLOTS),
+            families=DOABLE,
+            sampling=Sampling(timeout=300),
+            seed=seed,
+        )
+        seconds = minutes * 60
+        shutil.rmtree(out / "llama", ignore_errors=True)
+        directory = make(asked, Settings(seconds=seconds, anchor_seconds=seconds / 4), out, "llama")
+        return await soak(directory, listeners=[], tell=_tell)
+
+
+def run_llama(arguments: argparse.Namespace) -> int:
+    """The night of a real engine, leg by leg."""
+    night = anyio.run(real, arguments.minutes, HERE, arguments.seed)
+    legs = Counter(leg.schedule for leg in night.legs)
+    text = "\n".join(
+        [
+            f"`python -m benchmarks.soak llama --minutes {arguments.minutes:g} --seed {arguments.seed}`",
+            "",
+            f"- {night.active:,.0f} s at work, {len(night.legs)} legs, {night.exchanges:,} exchanges, {night.judged:,} "
+            f"judged answers, verdict {night.verdict}",
+            *(f"- `{reason.code}` {reason.cell}: {reason.message}" for reason in night.reasons),
+            "",
+            "| cell | wrong | judged | reference | acceptance |",
+            "|---|---|---|---|---|",
+            *(
+                f"| {cell.key} | {cell.k} | {cell.n} | {cell.reference_k} of {cell.reference_n} | "
+                f"{'' if cell.acceptance is None else f'{cell.acceptance:.2f}'} |"
+                for cell in night.cells
+            ),
+            "",
+            "Legs: " + ", ".join(f"{schedule} {count}" for schedule, count in legs.items()),
+            "",
+            *(
+                f"- {found.kind} ({found.certainty}) {found.count} x {found.key}: {found.example}"
+                for found in night.findings
+            ),
+        ]
+    )
+    _keep("llama.md", text + "\n")
+    return int(night.verdict == "fail" or set(legs) != set(SHAPES))
+
+
 def _rows() -> dict[int, dict[str, Any]]:
     path = HERE / "nights.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
@@ -272,7 +338,7 @@ def _keep(name: str, text: str) -> None:
 
 
 def main() -> None:
-    """Run one of the three; exit status 1 where something was missed or a clean night raised an alarm."""
+    """Run one of the four; exit status 1 where something was missed or a clean night raised an alarm."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ways = parser.add_subparsers(required=True)
     broken = ways.add_parser("faulty")
@@ -286,6 +352,10 @@ def main() -> None:
     long = ways.add_parser("long")
     long.add_argument("--exchanges", type=int, default=1_000_000)
     long.set_defaults(run=run_long)
+    llama = ways.add_parser("llama")
+    llama.add_argument("--minutes", type=float, default=120)
+    llama.add_argument("--seed", type=int, default=1)
+    llama.set_defaults(run=run_llama)
     arguments = parser.parse_args()
     sys.exit(arguments.run(arguments))
 
