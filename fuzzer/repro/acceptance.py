@@ -106,7 +106,10 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """How the whole cohort fails: ``k`` of ``n`` replays, whose answers count from there on, how often each fails."""
+    """How the whole cohort fails: ``k`` of ``n`` replays, whose answers count from there on, how often each fails.
+
+    It is ``merged`` where only one long neighbour in the place of all showed it.
+    """
 
     k: int
     n: int
@@ -114,6 +117,7 @@ class Baseline:
     judged: tuple[int, ...]
     shares: tuple[float, ...]
     fresh_cache: bool = True
+    merged: bool = False
 
 
 class Book:

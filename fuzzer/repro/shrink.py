@@ -42,6 +42,7 @@ STEADY = 0.95  # the share of replays from which a bug counts as certain to show
 WASH = 64  # unrelated requests that make a server forget
 WARM_UP = 3  # replays of a reduction that are looked at one by one
 ALWAYS = 5  # replays that must all fail for Hypothesis to take over
+AS_ONE = "one neighbour as long as all long ones together"
 CONTROL_TRIES = 3  # requests alone that show that a new prompt can be answered
 
 Tell = Callable[[str], None]
@@ -156,40 +157,47 @@ class Shrinker:
         if (known := self.book.baseline) is not None:
             self._begin(known)
             return Tally.of(known.k, known.n, UNIT)
-        trial = await self._counted(MOST)
+        trial = await self._counted(self.cohort)
+        merged = reductions.as_one(self.cohort)
         if not trial.failures and self.cohort.fresh_cache:
-            self.cohort = self.cohort.model_copy(update={"fresh_cache": False})
             self.tell(f"not one of {len(trial.played)} replays with a fresh prefix cache fails; with what it holds:")
-            trial = await self._counted(MOST)
+            trial = await self._counted(self.cohort.model_copy(update={"fresh_cache": False}))
+        if not trial.failures and merged is not None:
+            self.tell(f"nor does one of {len(trial.played)}; with {AS_ONE}:")
+            trial = await self._counted(merged)
         replays, failures = len(trial.played), trial.failures
         self._look(trial)
         if failures:
-            self.book.begin(self._chosen(trial), self.player.spent.replays, self.player.spent.requests)
-            self._begin(self._chosen(trial))
+            known = self._chosen(trial, merged=trial.cohort is merged)
+            self.book.begin(known, self.player.spent.replays, self.player.spent.requests)
+            self._begin(known)
             self.tell(f"the whole cohort of {self.cohort.size} fails in {failures} of {replays} replays")
         return Tally.of(failures, replays, UNIT)
 
-    async def _counted(self, most: int) -> Trial:
+    async def _counted(self, cohort: Cohort) -> Trial:
         """Replays of the whole until enough of them have failed."""
-        trial = self.player.trial(self.cohort, self.known)
-        while len(trial.played) < most and (trial.failures < ENOUGH or len(trial.played) < LEAST):
-            if not self._allowed(self.cohort.size, reserve=False):
+        trial = self.player.trial(cohort, self.known)
+        while len(trial.played) < MOST and (trial.failures < ENOUGH or len(trial.played) < LEAST):
+            if not self._allowed(cohort.size, reserve=False):
                 break
             await trial.run(1 if len(trial.played) < LEAST else self._together(4))
         return trial
 
-    def _chosen(self, trial: Trial) -> Baseline:
+    def _chosen(self, trial: Trial, *, merged: bool) -> Baseline:
         """Whose answers count from here on: all, or only those that failed where these are few."""
-        counts = trial.struck
-        judged, replays = self.cohort.judged, len(trial.played)
+        counts, whole = trial.struck, trial.cohort
+        judged, replays = whole.judged, len(trial.played)
         places, failed = len(judged), sum(counts.values())
         if len(counts) < CROWDED * places * (1 - (1 - 1 / places) ** failed):
             judged = tuple(sorted(counts))  # an even spread would have reached more of them
         shares = shares_of([counts[place] for place in judged], replays)
-        victim = max(judged, key=lambda place: (counts[place], place == self.cohort.victim))
-        return Baseline(trial.failures, replays, victim, judged, shares, self.cohort.fresh_cache)
+        victim = max(judged, key=lambda place: (counts[place], place == whole.victim))
+        return Baseline(trial.failures, replays, victim, judged, shares, whole.fresh_cache, merged)
 
     def _begin(self, known: Baseline) -> None:
+        if known.merged and (merged := reductions.as_one(self.cohort)) is not None:
+            self.cohort = merged
+            self.steps.append(f"{AS_ONE}: {known.k} of {known.n} replays fail, as none of the whole did")
         self.cohort = self.cohort.model_copy(
             update={
                 "judged": known.judged,
@@ -301,7 +309,7 @@ class Shrinker:
                 break
         await self._keeps(reductions.simultaneous(self.cohort), "all of a release at one moment")
         await self._keeps(reductions.with_donor(self.cohort, self.known), "the victim and the donor alone")
-        await self._keeps(reductions.as_one(self.cohort), "one neighbour as long as all long ones together")
+        await self._keeps(reductions.as_one(self.cohort), AS_ONE)
         await self._fewer(reductions.groups, "slots")
         await self._settle()
         await self._fewer(reductions.singles, "requests")

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from .traffic import is_right, question, talking
+from .traffic import is_right, question, shown, talking
 
 pytestmark = pytest.mark.anyio
 
@@ -17,16 +17,17 @@ def asked(count: int, words: int = 6) -> list[str]:
 
 async def test_a_bystander_goes_on_with_the_answer_of_a_request_that_was_cancelled() -> None:
     async with talking({"page-reuse": 1.0}) as talk:
-        bled = 0
-        for _ in range(6):
+
+        async def bled() -> int:
             cancelled, bystanders = asked(2, 20), asked(4, 24)
             said = await asyncio.gather(
                 *(talk.say(message) for message in bystanders), *(talk.leave(message) for message in cancelled)
             )
             texts = [text for text in said if text is not None]
             assert len(texts) == len(bystanders)
-            bled += sum(message.split()[0] in text for text in texts for message in cancelled)
-        assert bled >= 4
+            return sum(message.split()[0] in text for text in texts for message in cancelled)
+
+        assert await shown(bled, 4)
 
 
 async def test_pages_of_finished_requests_are_reused_without_harm() -> None:
@@ -36,12 +37,16 @@ async def test_pages_of_finished_requests_are_reused_without_harm() -> None:
 
 async def test_prompts_computed_together_fail_on_every_warm_hit_and_never_cold() -> None:
     async with talking({"poisoned-prefix": 1.0}) as talk:
-        messages = asked(16, 20)
-        assert all(await talk.burst(messages))
-        warm = [await talk.loop(messages, 8) for _ in range(2)]
-        assert warm[0] == warm[1]
-        assert warm[0].count(False) >= 4
-        assert warm[0] == [await talk.right(message) for message in messages]
+
+        async def poisoned() -> int:
+            messages = asked(16, 20)
+            assert all(await talk.burst(messages))
+            warm = [await talk.loop(messages, 8) for _ in range(2)]
+            assert warm[0] == warm[1]
+            assert warm[0] == [await talk.right(message) for message in messages]
+            return warm[0].count(False)
+
+        assert await shown(poisoned, 4)
 
 
 async def test_a_salt_of_its_own_is_cold_and_sound() -> None:
@@ -61,14 +66,22 @@ async def test_prompts_first_seen_alone_stay_sound() -> None:
 
 async def test_a_full_pool_preempts_and_a_healthy_engine_loses_nothing_by_it() -> None:
     async with talking({}, kv_blocks=24) as talk:
-        assert all(await talk.loop(asked(24, 24), 8))
-        assert await talk.gauge("vllm:num_preemptions_total") > 0
+
+        async def preempted() -> int:
+            assert all(await talk.loop(asked(24, 24), 8))
+            return int(await talk.gauge("vllm:num_preemptions_total"))
+
+        assert await shown(preempted, 1)
         assert await talk.gauge("vllm:kv_cache_usage_perc") == 0
 
 
 async def test_a_preempted_request_loses_the_step_that_was_in_flight() -> None:
     async with talking({"preempt-loss": 1.0}, kv_blocks=24) as talk:
-        assert not all(await talk.loop(asked(24, 24), 8))
+
+        async def lost() -> int:
+            return (await talk.loop(asked(24, 24), 8)).count(False)
+
+        assert await shown(lost, 1)
     async with talking({"preempt-loss": 1.0}) as talk:
         assert all(await talk.loop(asked(24, 24), 8))
         assert await talk.gauge("vllm:num_preemptions_total") == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fuzzer.sim.sequence import Script
     from fuzzer.sim.sequence import Sequence as Running
 
-_FINISHED = 256  # answers that a stale answer may come from
+_FINISHED = 32  # requests that finished last, whose answers are kept, as so many slots do
 _CONVERSATIONS = 64  # finished turns whose slots are kept for the next one
 _BURST = 4  # sequences at once, from which a batch is a burst
 _LAZY = 3  # requests that join a batch others have left, from which it is steady load
@@ -57,7 +57,7 @@ class StaleAnswer(Plant):
 
     def __init__(self, name: str, engine: Engine) -> None:
         super().__init__(name, engine)
-        self._finished: OrderedDict[bytes, Request] = OrderedDict()
+        self._finished: deque[Request] = deque(maxlen=_FINISHED)
 
     def begins(self, request: Request, script: Script) -> Script:
         """Say one of the answers that nobody in flight waits for."""
@@ -65,7 +65,8 @@ class StaleAnswer(Plant):
             return script
         busy = {other.reading.key for other in self.engine.in_flight.values()}
         right = text_of(request.reading.slots)
-        others = [other for key, other in self._finished.items() if key not in busy and other.sequence.text != right]
+        kept = (other for other in self._finished if other.reading.key not in busy)
+        others = [other for other in kept if other.sequence.text != right]
         if not others:
             return script
         other = others[request.draw.choose(len(others), 7)]
@@ -76,10 +77,7 @@ class StaleAnswer(Plant):
         """Remember a whole answer."""
         request = self.engine.in_flight[sequence]
         if sequence.finish_reason == "stop" and sequence.text and "truncate" not in request.draw:
-            self._finished[request.reading.key] = request
-            self._finished.move_to_end(request.reading.key)
-            if len(self._finished) > _FINISHED:
-                self._finished.popitem(last=False)
+            self._finished.append(request)
 
 
 class StaleSlot(Plant):
