@@ -176,7 +176,7 @@ def test_a_stopped_shrinking_goes_on_without_asking_again(servers: Servers, tmp_
     assert first.bundle.shrunk is not None
     assert not first.bundle.shrunk.finished
     kept = state.read_text(encoding="utf-8").splitlines()
-    second = servers.reduce(bundle, servers.faulty, Budget(replays=200), state)
+    second = servers.reduce(bundle, servers.faulty, Budget(replays=2000), state)
     assert second.bundle is not None
     assert second.bundle.shrunk is not None
     assert second.baseline == first.baseline
