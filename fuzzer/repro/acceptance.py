@@ -108,7 +108,7 @@ class Decided:
 class Baseline:
     """How the whole cohort fails: ``k`` of ``n`` replays, whose answers count from there on, how often each fails.
 
-    It is ``merged`` where only one long neighbour in the place of all showed it.
+    ``merged`` is the share of all their padding that one neighbour had in the place of all, where only that showed it.
     """
 
     k: int
@@ -117,7 +117,7 @@ class Baseline:
     judged: tuple[int, ...]
     shares: tuple[float, ...]
     fresh_cache: bool = True
-    merged: bool = False
+    merged: float | None = None
 
 
 class Book:

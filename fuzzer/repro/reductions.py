@@ -42,8 +42,8 @@ def with_donor(cohort: Cohort, finding: Finding) -> Cohort | None:
     return cohort.only({place for chain in chains for place in chain})
 
 
-def as_one(cohort: Cohort) -> Cohort | None:
-    """One neighbour as long as all those with padding beside the victim; None where there are fewer than two.
+def as_one(cohort: Cohort, share: float) -> Cohort | None:
+    """One neighbour with this share of all padding beside the victim; None where fewer than two have any.
 
     What fills an engine's memory takes many tokens, not many requests. It goes first: who comes last is thrown out.
     """
@@ -58,7 +58,7 @@ def as_one(cohort: Cohort) -> Cohort | None:
     words = sum(len(asked[sends[place].prompt].text) // CHARACTERS for place in others)
     longest = sends[first].overrides.model_copy(
         update={
-            "pad": words + sum(sends[place].overrides.pad for place in long),
+            "pad": round(share * (words + sum(sends[place].overrides.pad for place in long))),
             "max_tokens": sum(sends[place].overrides.max_tokens or cohort.sampling.tokens for place in long),
         }
     )

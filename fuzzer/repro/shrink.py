@@ -43,6 +43,7 @@ WASH = 64  # unrelated requests that make a server forget
 WARM_UP = 3  # replays of a reduction that are looked at one by one
 ALWAYS = 5  # replays that must all fail for Hypothesis to take over
 AS_ONE = "one neighbour as long as all long ones together"
+SHARES = (0.96, 1.0, 0.92)  # of that length: with what the others need it is to fill the engine's memory, not more
 CONTROL_TRIES = 3  # requests alone that show that a new prompt can be answered
 
 Tell = Callable[[str], None]
@@ -158,17 +159,18 @@ class Shrinker:
             self._begin(known)
             return Tally.of(known.k, known.n, UNIT)
         trial = await self._counted(self.cohort)
-        merged = reductions.as_one(self.cohort)
+        merged = None
         if not trial.failures and self.cohort.fresh_cache:
             self.tell(f"not one of {len(trial.played)} replays with a fresh prefix cache fails; with what it holds:")
             trial = await self._counted(self.cohort.model_copy(update={"fresh_cache": False}))
-        if not trial.failures and merged is not None:
-            self.tell(f"nor does one of {len(trial.played)}; with {AS_ONE}:")
-            trial = await self._counted(merged)
+        for share in SHARES:
+            if not trial.failures and (one := reductions.as_one(self.cohort, share)) is not None:
+                self.tell(f"nor does one of {len(trial.played)}; with {AS_ONE}, {share:.0%}:")
+                trial, merged = await self._counted(one), share
         replays, failures = len(trial.played), trial.failures
         self._look(trial)
         if failures:
-            known = self._chosen(trial, merged=trial.cohort is merged)
+            known = self._chosen(trial, merged)
             self.book.begin(known, self.player.spent.replays, self.player.spent.requests)
             self._begin(known)
             self.tell(f"the whole cohort of {self.cohort.size} fails in {failures} of {replays} replays")
@@ -183,7 +185,7 @@ class Shrinker:
             await trial.run(1 if len(trial.played) < LEAST else self._together(4))
         return trial
 
-    def _chosen(self, trial: Trial, *, merged: bool) -> Baseline:
+    def _chosen(self, trial: Trial, merged: float | None) -> Baseline:
         """Whose answers count from here on: all, or only those that failed where these are few."""
         counts, whole = trial.struck, trial.cohort
         judged, replays = whole.judged, len(trial.played)
@@ -195,8 +197,8 @@ class Shrinker:
         return Baseline(trial.failures, replays, victim, judged, shares, whole.fresh_cache, merged)
 
     def _begin(self, known: Baseline) -> None:
-        if known.merged and (merged := reductions.as_one(self.cohort)) is not None:
-            self.cohort = merged
+        if known.merged and (one := reductions.as_one(self.cohort, known.merged)) is not None:
+            self.cohort = one
             self.steps.append(f"{AS_ONE}: {known.k} of {known.n} replays fail, as none of the whole did")
         self.cohort = self.cohort.model_copy(
             update={
@@ -309,7 +311,9 @@ class Shrinker:
                 break
         await self._keeps(reductions.simultaneous(self.cohort), "all of a release at one moment")
         await self._keeps(reductions.with_donor(self.cohort, self.known), "the victim and the donor alone")
-        await self._keeps(reductions.as_one(self.cohort), AS_ONE)
+        for share in SHARES:
+            if await self._keeps(reductions.as_one(self.cohort, share), AS_ONE):
+                break
         await self._fewer(reductions.groups, "slots")
         await self._settle()
         await self._fewer(reductions.singles, "requests")

@@ -17,7 +17,10 @@ from typer.testing import CliRunner
 
 from fuzzer.cli.app import app
 from fuzzer.errors import UsageError
+from fuzzer.history.schedule import Overrides, Send
 from fuzzer.plan import Endpoint, Plan, Policy
+from fuzzer.prompts.strategies import make
+from fuzzer.repro import shrink
 from fuzzer.repro.acceptance import Budget
 from fuzzer.repro.bundle import Bundle, Tally, read_bundle
 from fuzzer.repro.collect import BUNDLES, MOST, BundleFiles, wanted
@@ -30,6 +33,8 @@ from fuzzer.repro.writing import write
 from fuzzer.run import Run, gate
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.process import SimServer
+
+from .factory import bundle, cohort
 
 SEED = 3
 FAULTY = SimConfig(speculative=True, seed=SEED, faults={"last-message-swap": 0.9})
@@ -257,3 +262,38 @@ def test_a_mistake_is_named_before_anything_is_sent(servers: Servers, arguments:
     result = CliRunner().invoke(app, given)
     assert isinstance(result.exception, UsageError)
     assert words in str(result.exception)
+
+
+def test_what_only_fills_the_memory_as_one_long_neighbour_is_shrunk_from_there(
+    servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shrink, "MOST", 3)
+
+    def long(name: str, at_ms: float) -> list[Send]:
+        return [
+            Send(
+                prompt=name, role="neighbour", at_ms=at_ms, overrides=Overrides(pad=900, max_tokens=60, ignore_eos=True)
+            )
+        ]
+
+    late = Send(prompt="d", at_ms=1_000.0)  # when the neighbours have come and gone, one after another
+    made = cohort([[long("a", 0.0), long("b", 500.0), [Send(prompt="c")], [late]]], victim=3)
+    asked = tuple(
+        make("count-on", "hard", number).model_copy(update={"id": prompt.id}) if prompt.id in "cd" else prompt
+        for number, prompt in enumerate(made.prompts)
+    )
+    wrong = bundle(made.model_copy(update={"prompts": asked}))
+    finding = wrong.finding.model_copy(update={"kind": "wrong-answer", "sub_kind": "wrong-value", "donor": None})
+    wrong = wrong.model_copy(update={"finding": finding})
+    config = SimConfig(speculative=True, seed=SEED, kv_blocks=130, faults={"preempt-loss": 1.0})
+
+    async def shrunk() -> Reduced:
+        async with SimServer(config) as server:
+            candidate = Endpoint(name="candidate", url=server.url)
+            return await reduce(wrong, candidate, servers.reference, Budget(replays=16), tell=lambda _: None)
+
+    small = servers.portal.call(shrunk).bundle
+    assert small is not None
+    assert small.shrunk is not None
+    assert small.cohort.size <= 3
+    assert "as none of the whole did" in small.shrunk.steps[0]
