@@ -116,14 +116,14 @@ async def test_a_batch_that_drains_to_a_few_gets_stuck_while_health_is_green() -
         async def drained() -> int:
             waiting = [asyncio.create_task(talk.right(question(words))) for words in (4, 4, 4, 4, 24, 24, 24)]
             told: list[float] = []
-            while len(told) < 40 and not all(task.done() for task in waiting):
+            stuck[:] = waiting
+            while len(stuck) > 3 or (stuck and len(told) < 100):
                 tokens = await talk.gauge("vllm:generation_tokens_total")
                 told = [*told, tokens] if told[-1:] == [tokens] else [tokens]
-            stuck[:] = [task for task in waiting if not task.done()]
+                stuck[:] = [task for task in waiting if not task.done()]
             return len(stuck)
 
         assert await shown(drained, 1)
-        assert len(stuck) <= 3
         assert (await talk.http.get("/health")).status_code == 200
         assert not any(task.done() for task in stuck)
         for task in stuck:
