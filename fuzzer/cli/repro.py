@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 REPRO_EXITS = "Exit status: 0 not reproduced at the stated power, 1 reproduced, 2 usage, 3 too weak, 4 unavailable."
 REPLAY_EXITS = "Exit status: 0 gone, 1 it fails, 2 usage, 3 too few replays to call it gone, 4 unavailable."
-SHRINK_EXITS = "Exit status: 0 shrunk, 2 usage, 3 the whole did not fail once, 4 unavailable, 130 interrupted."
+SHRINK_EXITS = "Exit status: 0 shrunk, 2 usage, 3 it does not fail any more, 4 unavailable, 130 interrupted."
 INTERRUPTED, TOO_FEW = 130, 3
 REPLAYS = 1500
 
@@ -114,7 +114,7 @@ def shrink(
     from fuzzer.repro.bundle import read_bundle
     from fuzzer.repro.reduce import reduce
     from fuzzer.repro.secrets import secrets_of
-    from fuzzer.repro.shown import counted, shrunk
+    from fuzzer.repro.shown import shrunk
     from fuzzer.repro.writing import relaunched, write
 
     bundle = relaunched(read_bundle(path), launch_command)
@@ -128,7 +128,7 @@ def shrink(
     with _stoppable("stopped; the same command goes on from here"):
         reduced = anyio.run(work)
     if reduced.bundle is None:
-        _tell(f"the whole cohort did not fail: {counted(reduced.baseline)}; nothing to shrink")
+        _tell(f"{reduced.why}; nothing is written")
         raise typer.Exit(TOO_FEW)
     made = write(
         reduced.bundle,

@@ -7,14 +7,16 @@ errors 5 % and 10 %); clear cases take few replays, and what is still open at th
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-import json
 import math
+import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
 
 from fuzzer.errors import HistoryError
 from fuzzer.repro.cohort import Cohort
@@ -76,7 +78,11 @@ class Budget:
     replays: int | None = None
     requests: int | None = None
     seconds: float | None = None
-    started: float = field(default_factory=time.monotonic)
+    started: float | None = None
+
+    def begin(self) -> None:
+        """Start the clock, with the first request that is spent on it."""
+        self.started = self.started or time.monotonic()
 
     def allows(self, replays: int, requests: int, size: int, *, reserve: float = 0.0) -> bool:
         """Whether another replay of ``size`` requests may be sent after so many replays and requests.
@@ -86,7 +92,8 @@ class Budget:
         rest = 1 - reserve
         spent = self.replays is not None and replays >= rest * self.replays
         sent = self.requests is not None and requests + size > rest * self.requests
-        late = self.seconds is not None and time.monotonic() - self.started >= rest * self.seconds
+        began = time.monotonic() if self.started is None else self.started
+        late = self.seconds is not None and time.monotonic() - began >= rest * self.seconds
         return not (spent or sent or late)
 
     def together(self, replays: int, most: int) -> int:
@@ -108,7 +115,8 @@ class Decided:
 class Baseline:
     """How the whole cohort fails: ``k`` of ``n`` replays, whose answers count from there on, how often each fails.
 
-    ``merged`` is the share of all their padding that one neighbour had in the place of all, where only that showed it.
+    With ``spared`` it is not the whole's: of so many replays of that not one failed, and these are of what stands in
+    its place, one neighbour that fills the engine's memory.
     """
 
     k: int
@@ -117,14 +125,41 @@ class Baseline:
     judged: tuple[int, ...]
     shares: tuple[float, ...]
     fresh_cache: bool = True
-    merged: float | None = None
+    spared: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A line of the book: what it is of, or how the whole fails, or a decision; and all that was spent until then."""
+
+    replays: int
+    requests: int
+    of: str | None = None
+    baseline: Baseline | None = None
+    cohort: str = ""
+    decided: Decided | None = None
+
+
+_ENTRY = TypeAdapter(_Entry)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise HistoryError(f"{path}: cannot keep what is decided: {error.strerror}") from None
 
 
 class Book:
-    """Decisions by the cohort that was tried; kept in a file, so that nothing decided is sent again."""
+    """Decisions by the cohort that was tried; kept in a file, so that nothing decided is sent again.
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
+    ``of`` says what was shrunk against whom: a file that tells of anything else is begun anew, and what an interruption
+    has torn off its end is cut away. Raises HistoryError where the file cannot be read or written.
+    """
+
+    def __init__(self, path: Path | None, of: str = "") -> None:
+        self._path, self._of = path, of
         self._known: dict[str, Decided] = {}
         self.baseline: Baseline | None = None
         self.replays = self.requests = 0
@@ -133,22 +168,25 @@ class Book:
 
     def _read(self, path: Path) -> None:
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeError):
+            whole = path.read_bytes()
+        except OSError:
             raise HistoryError(f"{path}: cannot read what was decided before; remove it to begin anew") from None
-        for line in lines:
+        good = 0
+        for line in whole.splitlines(keepends=True):
             try:
-                entry = json.loads(line)
-                if "baseline" in entry:
-                    found = entry["baseline"]
-                    self.baseline = Baseline(
-                        **found | {"judged": tuple(found["judged"]), "shares": tuple(found["shares"])}
-                    )
-                else:
-                    self._known[str(entry["cohort"])] = Decided(**entry["decided"])
-                self.replays, self.requests = int(entry["replays"]), int(entry["requests"])
-            except (ValueError, KeyError, TypeError):
-                return  # torn by an interruption: what comes after it was never decided
+                entry = _ENTRY.validate_json(line)
+            except ValidationError:
+                break
+            if not line.endswith(b"\n") or (good == 0) != (entry.of is not None) or entry.of not in (None, self._of):
+                break
+            good += len(line)
+            self.baseline = entry.baseline or self.baseline
+            if entry.cohort and entry.decided:
+                self._known[entry.cohort] = entry.decided
+            self.replays, self.requests = entry.replays, entry.requests
+        if good < len(whole):
+            with _writing(path):
+                os.truncate(path, good)
 
     def known(self, what: str) -> Decided | None:
         """What was decided before, if it was."""
@@ -157,18 +195,21 @@ class Book:
     def begin(self, baseline: Baseline, replays: int, requests: int) -> None:
         """Keep how the whole cohort fails, and what has been spent until now."""
         self.baseline = baseline
-        self._write({"baseline": dataclasses.asdict(baseline)}, replays, requests)
+        self._write(_Entry(replays, requests, baseline=baseline))
 
     def add(self, what: str, decided: Decided, replays: int, requests: int) -> None:
         """Keep a decision, and what has been spent until now."""
         self._known[what] = decided
-        self._write({"cohort": what, "decided": dataclasses.asdict(decided)}, replays, requests)
+        self._write(_Entry(replays, requests, cohort=what, decided=decided))
 
-    def _write(self, entry: dict[str, object], replays: int, requests: int) -> None:
-        self.replays, self.requests = replays, requests
-        if self._path is not None:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(entry | {"replays": replays, "requests": requests}) + "\n")
+    def _write(self, entry: _Entry) -> None:
+        self.replays, self.requests = entry.replays, entry.requests
+        if self._path is None:
+            return
+        with _writing(self._path), self._path.open("ab") as file:
+            if not file.tell():
+                file.write(_ENTRY.dump_json(_Entry(0, 0, of=self._of)) + b"\n")
+            file.write(_ENTRY.dump_json(entry) + b"\n")
 
     def close(self) -> None:
         """All is done: nothing is to be gone on with."""

@@ -63,14 +63,17 @@ class Struck(Record):
 class Shrunk(Record):
     """How a cohort was reduced: what it was, what each reduction came to, and what it took.
 
-    ``final`` counts fresh replays that no reduction was decided by; ``replays`` and ``requests`` are all that was
-    spent. ``sentence`` says what the bug needs. ``finished`` is false where the budget ended it.
+    ``baseline`` counts replays of the whole; where not one failed, ``filled`` counts those with one neighbour in the
+    place of all that fills the engine's memory. ``final`` counts fresh replays that no reduction was decided by;
+    ``replays`` and ``requests`` are all that was spent. ``sentence`` says what the bug needs. ``finished`` is false
+    where the budget ended it.
     """
 
     was: Count
     replays: Count
     requests: Count
     baseline: Tally
+    filled: Tally | None = None
     final: Tally
     steps: tuple[str, ...]
     rule: str

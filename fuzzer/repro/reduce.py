@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fuzzer.history.records import Done, Exchange, Received
 from fuzzer.plan import Endpoint
-from fuzzer.repro.acceptance import Book, Budget
+from fuzzer.repro.acceptance import Book, Budget, digest
 from fuzzer.repro.bundle import Bundle, Tally
 from fuzzer.repro.play import playing
 from fuzzer.repro.shrink import Result, Shrinker
@@ -20,10 +20,26 @@ from fuzzer.summary import EndpointSummary
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """The smaller bundle, or None where the whole did not fail once in ``baseline.n`` replays."""
+    """The smaller bundle; None where nothing failed: the whole did not, or what was left of it did not any more.
+
+    ``baseline`` counts replays of the whole, ``final`` those of what was left, where it came to that.
+    """
 
     bundle: Bundle | None
     baseline: Tally
+    final: Tally | None = None
+
+    @property
+    def why(self) -> str:
+        """Why there is no smaller bundle."""
+        if self.final is not None:
+            return (
+                f"{self.baseline.k} of {self.baseline.n} replays failed at first, and of what was left in the end "
+                f"{self.final.k} of {self.final.n}"
+            )
+        if not self.baseline.n:
+            return "the budget did not allow one replay; nothing was asked"
+        return f"the whole cohort did not fail: 0 of {self.baseline.n} replays"
 
 
 async def reduce(
@@ -39,7 +55,7 @@ async def reduce(
 
     Raises UnavailableError where an endpoint cannot be reached.
     """
-    book = Book(state)
+    book = Book(state, f"{bundle.key} {digest(bundle.cohort)} at {candidate.url} {candidate.model or ''}".strip())
     async with AsyncExitStack() as stack:
         sampling = bundle.cohort.sampling
         player = await stack.enter_async_context(playing(candidate, sampling))
@@ -51,6 +67,9 @@ async def reduce(
         return Reduced(None, result.baseline)
     if result.shrunk.finished:
         book.close()
+    if not result.shrunk.final.k:
+        book.close()  # what it says does not hold any more
+        return Reduced(None, result.shrunk.filled or result.baseline, result.shrunk.final)
     return Reduced(_smaller(bundle, result, asked), result.baseline)
 
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from fuzzer.finding import Finding
-from fuzzer.history.records import Level, Prompt
+from fuzzer.history.records import Level, Prompt, Received
 from fuzzer.history.schedule import AS_PLANNED, Release, Send
 from fuzzer.prompts.draws import Draws
 from fuzzer.prompts.families import FAMILIES
@@ -42,15 +42,48 @@ def with_donor(cohort: Cohort, finding: Finding) -> Cohort | None:
     return cohort.only({place for chain in chains for place in chain})
 
 
-def as_one(cohort: Cohort, share: float) -> Cohort | None:
-    """One neighbour with this share of all padding beside the victim; None where fewer than two have any.
+def filling(
+    cohort: Cohort, pool: int | None, context: int | None, measured: tuple[int, int] | None = None
+) -> Cohort | None:
+    """One victim, and one neighbour that leaves it room for its prompt and half its answer in a pool of so many tokens.
+
+    The victim is the one with the longest right answer. None where nobody has padding, the pool or the lengths are not
+    known, or the pool is larger than the ``context``. ``measured`` is a padding of the neighbour's and the tokens that
+    it made. An engine that throws out who came last throws out the victim, which comes after the neighbour.
+    """
+    sends, asked = cohort.sends, cohort.asked
+    usage = {place: right.usage for place, right in enumerate(cohort.right) if right is not None and right.usage}
+    told = {place: (use.prompt_tokens or 0, use.completion_tokens or 0) for place, use in usage.items()}
+    long = [place for place in told if sends[place].role == "neighbour" and sends[place].overrides.pad]
+    victims = [place for place in cohort.judged if place in told and told[place][0]]
+    if pool is None or not long or not victims:
+        return None
+    victim = max(victims, key=lambda place: told[place][1])
+    neighbour = max(long, key=lambda place: sends[place].overrides.pad)
+    padded, tokens = measured or (sends[neighbour].overrides.pad, told[neighbour][0])
+    own = len(asked[sends[neighbour].prompt].text) // CHARACTERS
+    wanted, limit = pool - sum(told[victim]), max(2 * told[victim][1], _LEAST_TOKENS)
+    pad = padded + round((wanted - tokens) * padded / max(tokens - own, 1))
+    if pad < 1 or (context is not None and wanted + limit > context):
+        return None
+    overrides = sends[neighbour].overrides.model_copy(update={"pad": pad, "max_tokens": limit, "ignore_eos": True})
+    change = {
+        neighbour: sends[neighbour].model_copy(update={"overrides": overrides, "at_ms": 0.0}),
+        victim: sends[victim].model_copy(update={"at_ms": LEAD_MS}),
+    }
+    moved = cohort.model_copy(update={"victim": victim}).changed(change, right=_without(cohort.right, neighbour))
+    return moved.only({neighbour, victim}) if moved is not None else None
+
+
+def as_one(cohort: Cohort) -> Cohort | None:
+    """One neighbour as long as all those with padding beside the victim; None where there are fewer than two.
 
     What fills an engine's memory takes many tokens, not many requests. It goes first: who comes last is thrown out.
     """
     sends, asked = cohort.sends, cohort.asked
     release = next(places for places in cohort.rounds if cohort.victim in places)
     slots = [chain for chain in cohort.chains if chain[0] in release and cohort.victim not in chain]
-    slots = [chain for chain in slots if sends[chain[0]].overrides.pad]
+    slots = [chain for chain in slots if sends[chain[0]].role == "neighbour" and sends[chain[0]].overrides.pad]
     long = [chain[0] for chain in slots]
     if len(long) < 2:
         return None
@@ -58,7 +91,7 @@ def as_one(cohort: Cohort, share: float) -> Cohort | None:
     words = sum(len(asked[sends[place].prompt].text) // CHARACTERS for place in others)
     longest = sends[first].overrides.model_copy(
         update={
-            "pad": round(share * (words + sum(sends[place].overrides.pad for place in long))),
+            "pad": words + sum(sends[place].overrides.pad for place in long),
             "max_tokens": sum(sends[place].overrides.max_tokens or cohort.sampling.tokens for place in long),
         }
     )
@@ -68,10 +101,15 @@ def as_one(cohort: Cohort, share: float) -> Cohort | None:
         if chain[0] in release
     }
     change[first] = sends[first].model_copy(update={"overrides": longest, "at_ms": 0.0})
-    whole = cohort.changed(change)
+    whole = cohort.changed(change, right=_without(cohort.right, first))
     dropped = {place for chain in slots for place in chain} - {first}
     left = whole.only(set(range(cohort.size)) - dropped) if whole is not None else None
     return _all_judged(left) if left is not None else None
+
+
+def _without(right: Sequence[Received | None], place: int) -> tuple[Received | None, ...]:
+    """The reference's replies but for a request that asks for something else now."""
+    return (*right[:place], None, *right[place + 1 :])
 
 
 def _all_judged(cohort: Cohort) -> Cohort:

@@ -42,6 +42,8 @@ def shrunk(bundle: Bundle) -> Iterator[str]:
     yield f"{clean(bundle.key)}: from {plural(result.was, 'request')} to {bundle.cohort.size}"
     yield f"  {clean(result.sentence, 300)}"
     yield f"  the whole failed in {counted(result.baseline)}"
+    if result.filled is not None:
+        yield f"  with one neighbour in the place of all that fills the engine's memory: {counted(result.filled)}"
     yield f"  what is left, on fresh replays: {counted(result.final)}"
     yield f"  {plural(result.replays, 'replay')}, {plural(result.requests, 'request')} in all; {result.rule}"
     if not result.finished:

@@ -14,36 +14,21 @@ from fuzzer.finding import Finding
 from fuzzer.history.records import Exchange, Prompt
 from fuzzer.history.schedule import Release
 from fuzzer.repro import reductions
-from fuzzer.repro.acceptance import (
-    RULE,
-    Baseline,
-    Book,
-    Budget,
-    BudgetError,
-    Decided,
-    decide,
-    digest,
-    shares_of,
-    test_of,
-)
+from fuzzer.repro.acceptance import RULE, Baseline, Book, Budget, BudgetError, Decided, decide, digest, test_of
 from fuzzer.repro.bundle import Shrunk, Tally
-from fuzzer.repro.cohort import Cohort
+from fuzzer.repro.cohort import Cohort, as_victim
 from fuzzer.repro.content import simplest
 from fuzzer.repro.play import Player, Trial
 from fuzzer.repro.sentence import sentence
+from fuzzer.repro.whole import FILLED, MOST, Whole
 
 UNIT = "replays"
-ENOUGH = 5  # failing replays of the whole cohort that its rate is taken from
-LEAST, MOST = 6, 120  # replays of it
 FINAL_SHARE = 0.15  # of a budget that is kept for the last count
 FINAL_LEAST, FINAL_ENOUGH = 20, 8  # replays of the last count, and failing ones that end it
-CROWDED = 0.6  # of the places that an even spread would reach: fewer are a crowd
 STEADY = 0.95  # the share of replays from which a bug counts as certain to show
 WASH = 64  # unrelated requests that make a server forget
 WARM_UP = 3  # replays of a reduction that are looked at one by one
 ALWAYS = 5  # replays that must all fail for Hypothesis to take over
-AS_ONE = "one neighbour as long as all long ones together"
-SHARES = (0.96, 1.0, 0.92)  # of that length: with what the others need it is to fill the engine's memory, not more
 CONTROL_TRIES = 3  # requests alone that show that a new prompt can be answered
 
 Tell = Callable[[str], None]
@@ -87,16 +72,20 @@ class Shrinker:
         """Reduce as far as the budget goes; then count how often what is left fails."""
         self.player.spent.replays += self.book.replays
         self.player.spent.requests += self.book.requests
+        self.budget.begin()
         was = self.cohort.size
-        baseline = await self._baseline()
-        if not baseline.k:
-            return Result(None, baseline, None)
+        known = await self._baseline()
+        counted = Tally.of(known.k, known.n, UNIT)
+        baseline = Tally.of(0, known.spared, UNIT) if known.spared else counted
+        if not known.k:
+            return Result(None, Tally.of(0, known.spared or known.n, UNIT), None)
         finished, final = await self._reduced()
         shrunk = Shrunk(
             was=was,
             replays=self.player.spent.replays,
             requests=self.player.spent.requests,
             baseline=baseline,
+            filled=counted if known.spared else None,
             final=final,
             steps=tuple(self.steps),
             rule=RULE,
@@ -153,53 +142,20 @@ class Shrinker:
 
     # --- how often the whole fails
 
-    async def _baseline(self) -> Tally:
-        """Replay the whole until its rate is known, and see whose answers fail."""
-        if (known := self.book.baseline) is not None:
-            self._begin(known)
-            return Tally.of(known.k, known.n, UNIT)
-        trial = await self._counted(self.cohort)
-        merged = None
-        if not trial.failures and self.cohort.fresh_cache:
-            self.tell(f"not one of {len(trial.played)} replays with a fresh prefix cache fails; with what it holds:")
-            trial = await self._counted(self.cohort.model_copy(update={"fresh_cache": False}))
-        for share in SHARES:
-            if not trial.failures and (one := reductions.as_one(self.cohort, share)) is not None:
-                self.tell(f"nor does one of {len(trial.played)}; with {AS_ONE}, {share:.0%}:")
-                trial, merged = await self._counted(one), share
-        replays, failures = len(trial.played), trial.failures
-        self._look(trial)
-        if failures:
-            known = self._chosen(trial, merged)
-            self.book.begin(known, self.player.spent.replays, self.player.spent.requests)
-            self._begin(known)
-            self.tell(f"the whole cohort of {self.cohort.size} fails in {failures} of {replays} replays")
-        return Tally.of(failures, replays, UNIT)
-
-    async def _counted(self, cohort: Cohort) -> Trial:
-        """Replays of the whole until enough of them have failed."""
-        trial = self.player.trial(cohort, self.known)
-        while len(trial.played) < MOST and (trial.failures < ENOUGH or len(trial.played) < LEAST):
-            if not self._allowed(cohort.size, reserve=False):
-                break
-            await trial.run(1 if len(trial.played) < LEAST else self._together(4))
-        return trial
-
-    def _chosen(self, trial: Trial, merged: float | None) -> Baseline:
-        """Whose answers count from here on: all, or only those that failed where these are few."""
-        counts, whole = trial.struck, trial.cohort
-        judged, replays = whole.judged, len(trial.played)
-        places, failed = len(judged), sum(counts.values())
-        if len(counts) < CROWDED * places * (1 - (1 - 1 / places) ** failed):
-            judged = tuple(sorted(counts))  # an even spread would have reached more of them
-        shares = shares_of([counts[place] for place in judged], replays)
-        victim = max(judged, key=lambda place: (counts[place], place == whole.victim))
-        return Baseline(trial.failures, replays, victim, judged, shares, whole.fresh_cache, merged)
-
-    def _begin(self, known: Baseline) -> None:
-        if known.merged and (one := reductions.as_one(self.cohort, known.merged)) is not None:
-            self.cohort = one
-            self.steps.append(f"{AS_ONE}: {known.k} of {known.n} replays fail, as none of the whole did")
+    async def _baseline(self) -> Baseline:
+        """How often the whole fails, from replays or from the book; what is reduced from here on."""
+        known = self.book.baseline
+        if known is None:
+            whole = Whole(self.player, self.cohort, self.known, self.budget, self.tell, self._filled)
+            trial, known = await whole.count()
+            self._look(trial)
+            if known.k:
+                self.book.begin(known, self.player.spent.replays, self.player.spent.requests)
+                what = FILLED if known.spared else f"the whole cohort of {self.cohort.size}"
+                self.tell(f"{what}: {known.k} of {known.n} replays fail")
+        if known.spared and known.k and (filled := await self._filled()) is not None:
+            self.cohort = filled
+            self.steps.append(f"{FILLED}: {known.k} of {known.n} replays fail, of the whole not one of {known.spared}")
         self.cohort = self.cohort.model_copy(
             update={
                 "judged": known.judged,
@@ -209,6 +165,20 @@ class Shrinker:
             }
         )
         self.steady = known.k >= STEADY * known.n
+        return known
+
+    async def _filled(self) -> Cohort | None:
+        """The cohort with one neighbour that fills the engine's memory; its length in tokens is asked for first."""
+        traits = self.player.end.line.traits
+        made = reductions.filling(self.cohort, traits.kv_tokens, traits.context)
+        if made is None:
+            return None
+        alone = _alone(made, 1 - made.victim)
+        (played,) = await self.control.trial(alone, self.known).run(1)
+        got = played.exchanges[0].received
+        tokens = got.usage.prompt_tokens if got is not None and got.usage is not None else None
+        told = (made.sends[1 - made.victim].overrides.pad, tokens) if tokens else None
+        return reductions.filling(self.cohort, traits.kv_tokens, traits.context, told)
 
     async def _final(self) -> Tally:
         """Fresh replays of what is left, which nothing was decided by."""
@@ -282,18 +252,7 @@ class Shrinker:
 
         One right answer of three is enough: where there is no reference, the bug itself may strike the control.
         """
-        send = candidate.sends[candidate.victim].model_copy(update={"at_ms": 0.0})
-        alone = candidate.model_copy(
-            update={
-                "releases": (Release(width=1, chains=((send,),)),),
-                "prompts": (candidate.asked[send.prompt],),
-                "victim": 0,
-                "judged": (0,),
-                "shares": (),
-                "right": (None,),
-            }
-        )
-        trial = self.control.trial(alone, self.known)
+        trial = self.control.trial(_alone(candidate, candidate.victim), self.known)
         for _ in range(CONTROL_TRIES):
             (played,) = await trial.run(1)
             (exchange,) = played.exchanges
@@ -311,9 +270,8 @@ class Shrinker:
                 break
         await self._keeps(reductions.simultaneous(self.cohort), "all of a release at one moment")
         await self._keeps(reductions.with_donor(self.cohort, self.known), "the victim and the donor alone")
-        for share in SHARES:
-            if await self._keeps(reductions.as_one(self.cohort, share), AS_ONE):
-                break
+        if not await self._keeps(await self._filled(), FILLED):
+            await self._keeps(reductions.as_one(self.cohort), "one neighbour as long as all long ones together")
         await self._fewer(reductions.groups, "slots")
         await self._settle()
         await self._fewer(reductions.singles, "requests")
@@ -388,3 +346,18 @@ class Shrinker:
             if not decided.kept:
                 return
             self.window_ms = window
+
+
+def _alone(cohort: Cohort, place: int) -> Cohort:
+    """One request of it, with nobody beside it and nothing to compare it with."""
+    send = as_victim(cohort.sends[place]).model_copy(update={"at_ms": 0.0})
+    return cohort.model_copy(
+        update={
+            "releases": (Release(width=1, chains=((send,),)),),
+            "prompts": (cohort.asked[send.prompt],),
+            "victim": 0,
+            "judged": (0,),
+            "shares": (),
+            "right": (None,),
+        }
+    )

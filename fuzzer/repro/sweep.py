@@ -173,16 +173,18 @@ async def _found(plan: Plan, run: Run, wanted: Wanted, lines: list[Line], tell: 
         tell(f"== fresh requests for {bundle.key} ==")
         endpoint = plan.endpoint("candidate", bundle.finding.endpoint)
         reduced = await reduce(bundle, endpoint, reference, wanted.budget, tell=tell)
-        found.confirmed = reduced.baseline
+        if reduced.baseline.n:
+            found.confirmed = reduced.baseline
         if reduced.bundle is not None and reduced.bundle.shrunk is not None:
             name = f"{name_of(bundle)}-shrunk"
             found.bundle = write(
                 reduced.bundle, run.directory / BUNDLES, secrets=secrets, tracker=wanted.tracker, name=name
             )
             found.reduced = reduced.bundle
+            found.confirmed = reduced.bundle.shrunk.filled or reduced.baseline
             found.outcome = "reproduced"
             found.why = f"{bundle.key}; {reduced.bundle.shrunk.sentence}"
             return found
-        tried.append(f"{bundle.key} (0 of {reduced.baseline.n})")
-    found.why = f"it failed in the run, and fresh requests do not show it again: {', '.join(tried)}"
+        tried.append(f"{bundle.key}: {reduced.why}")
+    found.why = f"it failed in the run, and was not seen again: {'; '.join(tried)}"
     return found

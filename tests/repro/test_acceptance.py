@@ -66,8 +66,28 @@ def test_a_book_gives_back_what_was_decided_up_to_where_it_was_torn(tmp_path: Pa
     assert again.known("one") == Decided(True, 2, 3)
     assert again.known("two") is None
     assert (again.replays, again.requests) == (9, 90)
+    again.add("three", Decided(False, 0, 5), 14, 140)
+    assert Book(path).known("three") == Decided(False, 0, 5)  # nothing is appended to a torn line
     again.close()
     assert not path.exists()
+
+
+def test_what_was_decided_of_another_bundle_or_server_counts_for_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "book"
+    book = Book(path, "a bundle at one server")
+    book.begin(Baseline(5, 6, 1, (0, 1), (0.5, 0.25)), 6, 60)
+    assert Book(path, "a bundle at one server").baseline is not None
+    other = Book(path, "a bundle at another server")
+    assert (other.baseline, other.replays) == (None, 0)
+    assert not path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "line", ["[" * 5000, '{"replays": "many", "requests": 0}', "null", '{"replays": 1, "requests": 2, "baseline": {}}']
+)
+def test_a_book_that_was_written_by_hand_is_begun_anew(tmp_path: Path, line: str) -> None:
+    (tmp_path / "book").write_text(f"{line}\n", encoding="utf-8")
+    assert Book(tmp_path / "book").baseline is None
 
 
 def test_a_book_that_is_none_is_told_of(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_long_neighbours_become_one_that_takes_as_much_room() -> None:
     whole = cohort(
         [[[Send(prompt="a")], [long("b", 900)], [long("c", 800), long("d", 700)], [Send(prompt="e")]]], judged=[0]
     )
-    one = reductions.as_one(whole, 1.0)
+    one = reductions.as_one(whole)
     assert one is not None
     assert one.judged == (0, 2)  # another may be struck
     _, neighbour, _ = one.sends
@@ -129,4 +129,4 @@ def test_long_neighbours_become_one_that_takes_as_much_room() -> None:
     assert 1700 < neighbour.overrides.pad < 1700 + len(whole.asked["c"].text)
     assert (neighbour.overrides.max_tokens, neighbour.overrides.ignore_eos) == (200, True)
     assert f"{neighbour.overrides.pad:,} words" in sentence(one, any_content=False, window_ms=None)
-    assert reductions.as_one(one, 1.0) is None
+    assert reductions.as_one(one) is None

@@ -17,14 +17,17 @@ from typer.testing import CliRunner
 
 from fuzzer.cli.app import app
 from fuzzer.errors import UsageError
+from fuzzer.history.records import Received
 from fuzzer.history.schedule import Overrides, Send
 from fuzzer.plan import Endpoint, Plan, Policy
 from fuzzer.prompts.strategies import make
-from fuzzer.repro import shrink
+from fuzzer.repro import whole
 from fuzzer.repro.acceptance import Budget
 from fuzzer.repro.bundle import Bundle, Tally, read_bundle
+from fuzzer.repro.cohort import as_victim
 from fuzzer.repro.collect import BUNDLES, MOST, BundleFiles, wanted
 from fuzzer.repro.known import known
+from fuzzer.repro.play import playing
 from fuzzer.repro.presets import Leg, Preset
 from fuzzer.repro.reduce import Reduced, reduce
 from fuzzer.repro.replay import Replayed, replay
@@ -191,6 +194,20 @@ def test_a_stopped_shrinking_goes_on_without_asking_again(servers: Servers, tmp_
     assert not state.exists()  # nothing is left to go on with
 
 
+def test_what_was_decided_at_a_faulty_server_says_nothing_of_a_clean_one(servers: Servers, tmp_path: Path) -> None:
+    bundle, state = read_bundle(servers.bundle), tmp_path / "state"
+    assert servers.reduce(bundle, servers.faulty, Budget(replays=30), state).bundle is not None
+    clean = servers.reduce(bundle, servers.clean, Budget(replays=16), state)
+    assert (clean.bundle, clean.baseline.k, clean.baseline.n) == (None, 0, 16)
+    assert clean.why == "the whole cohort did not fail: 0 of 16 replays"
+
+
+def test_a_budget_that_allows_nothing_is_not_told_as_no_failure(servers: Servers) -> None:
+    none = servers.reduce(read_bundle(servers.bundle), servers.faulty, Budget(requests=1))
+    assert none.bundle is None
+    assert "budget" in none.why
+
+
 def test_on_a_clean_engine_nothing_reproduces(servers: Servers) -> None:
     bundle = read_bundle(servers.bundle)
     assert servers.reduce(bundle, servers.clean, Budget(replays=16)).bundle is None
@@ -264,36 +281,47 @@ def test_a_mistake_is_named_before_anything_is_sent(servers: Servers, arguments:
     assert words in str(result.exception)
 
 
-def test_what_only_fills_the_memory_as_one_long_neighbour_is_shrunk_from_there(
+def test_where_the_whole_never_fails_again_one_neighbour_that_fills_the_memory_is_tried(
     servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shrink, "MOST", 3)
-
-    def long(name: str, at_ms: float) -> list[Send]:
-        return [
-            Send(
-                prompt=name, role="neighbour", at_ms=at_ms, overrides=Overrides(pad=900, max_tokens=60, ignore_eos=True)
-            )
-        ]
-
+    monkeypatch.setattr(whole, "MOST", 3)
+    long = Overrides(pad=900, max_tokens=60, ignore_eos=True)
+    early = Send(prompt="a", role="neighbour", overrides=long)
+    then = Send(prompt="b", role="neighbour", at_ms=500.0, overrides=long)
     late = Send(prompt="d", at_ms=1_000.0)  # when the neighbours have come and gone, one after another
-    made = cohort([[long("a", 0.0), long("b", 500.0), [Send(prompt="c")], [late]]], victim=3)
-    asked = tuple(
-        make("count-on", "hard", number).model_copy(update={"id": prompt.id}) if prompt.id in "cd" else prompt
-        for number, prompt in enumerate(made.prompts)
+    made = cohort([[[early], [then], [Send(prompt="c")], [late]]], victim=3)
+    made = made.model_copy(
+        update={
+            "prompts": tuple(
+                make("count-on", "hard", number).model_copy(update={"id": prompt.id}) if prompt.id in "cd" else prompt
+                for number, prompt in enumerate(made.prompts)
+            )
+        }
     )
-    wrong = bundle(made.model_copy(update={"prompts": asked}))
+    wrong = bundle(made)
     finding = wrong.finding.model_copy(update={"kind": "wrong-answer", "sub_kind": "wrong-value", "donor": None})
-    wrong = wrong.model_copy(update={"finding": finding})
-    config = SimConfig(speculative=True, seed=SEED, kv_blocks=130, faults={"preempt-loss": 1.0})
+
+    async def right(send: Send) -> Received:
+        alone = cohort([[[as_victim(send)]]])
+        alone = alone.model_copy(update={"prompts": tuple(p for p in made.prompts if p.id == send.prompt)})
+        async with playing(servers.reference, made.sampling) as player:
+            (played,) = await player.trial(alone, finding).run(1)
+        got = played.exchanges[0].received
+        assert got is not None
+        return got
 
     async def shrunk() -> Reduced:
+        rights = tuple([await right(send.model_copy(update={"at_ms": 0.0})) for send in made.sends])
+        given = wrong.model_copy(update={"finding": finding, "cohort": made.model_copy(update={"right": rights})})
+        config = SimConfig(speculative=True, seed=SEED, kv_blocks=130, faults={"preempt-loss": 1.0})
         async with SimServer(config) as server:
             candidate = Endpoint(name="candidate", url=server.url)
-            return await reduce(wrong, candidate, servers.reference, Budget(replays=16), tell=lambda _: None)
+            return await reduce(given, candidate, servers.reference, Budget(replays=16), tell=lambda _: None)
 
     small = servers.portal.call(shrunk).bundle
     assert small is not None
     assert small.shrunk is not None
-    assert small.cohort.size <= 3
-    assert "as none of the whole did" in small.shrunk.steps[0]
+    assert small.cohort.size == 2
+    assert (small.shrunk.baseline.k, small.shrunk.baseline.n) == (0, 6)
+    assert small.shrunk.filled is not None
+    assert small.shrunk.filled.k > 0
