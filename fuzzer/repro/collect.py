@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fuzzer.errors import SpecfuzzError
 from fuzzer.events import Event, RunFinished, RunStarted
 from fuzzer.finding import CERTAINTIES, Finding, read_findings
 from fuzzer.history.journal import read_history
@@ -14,6 +16,7 @@ from fuzzer.history.records import Done, Exchange, Prompt, Sent, Stage
 from fuzzer.history.schedule import Scheduled
 from fuzzer.manifest import FINDINGS, HISTORY, Manifest, read_manifest
 from fuzzer.plan import Plan
+from fuzzer.report.text import clean
 from fuzzer.repro.bundle import Bundle, Environment, Tally
 from fuzzer.repro.issue import Tracker
 from fuzzer.repro.secrets import known_secrets
@@ -27,7 +30,10 @@ FAILED = 1  # the exit status of a run that is bundled
 
 
 class BundleFiles:
-    """Listens to a run, and writes the bundles of one that failed."""
+    """Listens to a run, and writes the bundles of one that failed.
+
+    Whatever keeps them from being written costs one line on stderr: the run's verdict and its reports stand.
+    """
 
     def __init__(self) -> None:
         self._directory: Path | None = None
@@ -38,7 +44,11 @@ class BundleFiles:
         if isinstance(event, RunStarted):
             self._directory, self._plan = Path(event.directory), event.plan
         elif isinstance(event, RunFinished) and self._directory is not None and wanted(event.summary):
-            bundle_run(self._directory, event.summary, plan=self._plan)
+            try:
+                bundle_run(self._directory, event.summary, plan=self._plan)
+            except Exception as error:  # noqa: BLE001  # the summary is written after this, and must be
+                told = str(error) if isinstance(error, SpecfuzzError) else f"{type(error).__name__}: {error}"
+                print(f"specfuzz: no bundles of this run: {clean(told, 300)}", file=sys.stderr, flush=True)
 
 
 def wanted(summary: Summary) -> bool:

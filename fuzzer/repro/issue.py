@@ -280,7 +280,7 @@ def _moved(before: Counters, after: Counters) -> str:
 
 def _redaction(bundle: Bundle) -> str:
     if not bundle.struck:
-        return "**Redaction.** Nothing that looks like a key, token or secret header was in this bundle."
+        return "**Redaction.** Nothing that looks like a key, token or secret header was found in this bundle."
     told = ", ".join(f"{prose(struck.what)} ({struck.count})" for struck in bundle.struck)
     return (
         f"**Redaction.** Replaced by `***`: {told}. Where that was in a request, its body is not exactly what was sent."

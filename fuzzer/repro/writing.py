@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -63,9 +62,9 @@ def relaunched(bundle: Bundle, launch_command: str | None) -> Bundle:
 def scrubbed(bundle: Bundle, secrets: Iterable[str]) -> Bundle:
     """The bundle without secrets, and with a count of what was taken out."""
     scrubber = Scrubber(secrets)
-    clean = scrubber.value(json.loads(json.dumps(bundle.model_dump(mode="json"))))
+    clean = scrubber.record(bundle)
     struck = {item.what: item for item in (*bundle.struck, *scrubber.struck)}
-    return Bundle.model_validate_json(json.dumps(clean)).model_copy(update={"struck": tuple(struck.values())})
+    return clean.model_copy(update={"struck": tuple(struck.values())})
 
 
 def write(

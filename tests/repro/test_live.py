@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from fuzzer.cli.app import app
 from fuzzer.errors import UsageError
+from fuzzer.events import RunFinished, RunStarted
 from fuzzer.history.records import Received
 from fuzzer.history.schedule import Overrides, Send
 from fuzzer.plan import Endpoint, Plan, Policy
@@ -25,7 +26,7 @@ from fuzzer.repro import whole
 from fuzzer.repro.acceptance import Budget
 from fuzzer.repro.bundle import Bundle, Tally, read_bundle
 from fuzzer.repro.cohort import as_victim
-from fuzzer.repro.collect import BUNDLES, MOST, BundleFiles, wanted
+from fuzzer.repro.collect import BUNDLES, MOST, BundleFiles, bundle_run, wanted
 from fuzzer.repro.known import known
 from fuzzer.repro.play import playing
 from fuzzer.repro.presets import Leg, Preset
@@ -127,6 +128,32 @@ def test_a_run_whose_texts_are_not_to_be_shared_leaves_none(servers: Servers) ->
     assert wanted(summary)
     assert not wanted(summary.model_copy(update={"redacted": True}))
     assert not wanted(summary.model_copy(update={"exit_status": 3}))
+
+
+def test_ordinary_words_in_headers_cost_a_failing_run_no_bundle(servers: Servers, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(servers.run.directory, tmp_path / "run"))
+    kept = {path.name: read_bundle(path) for path in (copy / BUNDLES).iterdir() if path.is_dir()}
+    shutil.rmtree(copy / BUNDLES)
+    words = {"User-Agent": "specfuzz nightly job", "X-Purpose": "inference candidate checks", "X-Token": "victim"}
+    plan = servers.plan(servers.faulty.model_copy(update={"headers": words | {"X-Key": "messages"}}))
+    made = bundle_run(copy, servers.run.summary, plan=plan)
+    assert {path.name: read_bundle(path).cohort.judged for path in made} == {
+        name: bundle.cohort.judged for name, bundle in kept.items()
+    }
+
+
+def test_bundles_that_cannot_be_written_cost_one_line_and_not_the_run(
+    servers: Servers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(servers.run.directory, tmp_path / "run"))
+    shutil.rmtree(copy / BUNDLES)
+    (copy / BUNDLES).write_text("in the way", encoding="utf-8")
+    listener = BundleFiles()
+    listener(RunStarted("failed", str(copy), servers.plan(servers.faulty), resumed=False))
+    listener(RunFinished(servers.run.summary))
+    said = capsys.readouterr().err
+    assert said.startswith("specfuzz: no bundles of this run: ")
+    assert len(said.splitlines()) == 1
 
 
 def test_a_replay_says_reproduced_gone_or_too_few(servers: Servers) -> None:

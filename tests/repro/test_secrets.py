@@ -11,13 +11,16 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
-from fuzzer.history.records import Done, Exchange
+from fuzzer.history.records import Done, Exchange, TokenLogprob
 from fuzzer.plan import Endpoint
+from fuzzer.prompts.strategies import KINDS, make
 from fuzzer.repro.bundle import Bundle, read_bundle
+from fuzzer.repro.credentials import STRUCK
 from fuzzer.repro.secrets import Scrubber, secrets_of
 from fuzzer.repro.writing import write
-from tests.repro.factory import bundle
+from tests.repro.factory import bundle, received
 
 _TOKEN = st.text(string.ascii_letters + string.digits, min_size=24, max_size=40).filter(
     lambda text: any(map(str.isdigit, text))
@@ -82,11 +85,117 @@ def test_a_key_that_nobody_named_is_known_by_its_shape(token: str, shape: str) -
             "http://user:{}@host/v1",
             "x-api-key: {}",
             "Cookie: {}",
+            "Cookie: a=1; session={}",
+            'Authorization: Digest username="u", response="{}"',
+            "X-Auth-Key: {}",
+            "VLLM_API_KEY={} vllm serve m --port 80",
+            "HF_TOKEN={} x",
+            'export OPENAI_API_KEY="{}"',
+            "serve --admin-api-key {} --tp 2",
+            "serve --hf-token={}",
+            "serve --token {}",
+            "password={}",
+            '{{"api_key": "{}"}}',
+            '{{"token": "{}"}}',
+            r'{{"said": "{{\"api-key\": \"{}\"}}"}}',
+            "http://{}@host:80/v1",
+            "https://host/v1#access_token={}",
+            "Incorrect API key provided: {}",
+            "invalid token {}",
         ]
     ),
 )
 def test_where_secrets_stand_what_stands_there_goes(token: str, place: str) -> None:
     assert token not in Scrubber().text(place.format(token))
+
+
+def test_a_bearer_token_needs_no_digit() -> None:
+    assert Scrubber().text("sent Bearer abcdefghijklmnop to it") == "sent Bearer *** to it"
+
+
+def test_what_is_struck_once_is_not_counted_again() -> None:
+    said = "A_TOKEN=x serve --api-key y http://u:p@h/?key=z Cookie: a=b"
+    once = Scrubber().text(said)
+    again = Scrubber()
+    assert once == "A_TOKEN=*** serve --api-key *** http://***@h/?key=*** Cookie: ***"
+    assert again.text(once) == once
+    assert not again.struck
+
+
+def test_a_launch_command_keeps_what_is_no_secret() -> None:
+    said = "serve m --max-num-batched-tokens 8192 --tokenizer-mode auto --eos-token </s> max_tokens=256 key=value"
+    assert Scrubber().text(said) == said
+
+
+@pytest.mark.parametrize("unit", ["?key", "eyJ-", "--a-key", "password: ", "cookie:a", "digest ", "token: ", "://a:"])
+def test_a_long_hostile_text_is_read_in_linear_time(unit: str) -> None:
+    text = unit * (60_000 // len(unit))  # by its square, this would take minutes
+    assert Scrubber().text(f"{text} sk-{'a1' * 20}").endswith(STRUCK)
+
+
+def test_the_prompts_of_every_family_stay() -> None:
+    for family, level in KINDS:
+        for number in range(3):
+            prompt = make(family, level, number)
+            assert Scrubber().record(prompt) == prompt
+    talk = "the token is long. password: a word. The code word: F57M-YAN5. password: F57M-YAN5. Cookie: a small biscuit"
+    assert Scrubber().text(talk) == talk
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"User-Agent": "specfuzz nightly job"},
+        {"X-Purpose": "inference candidate checks"},
+        {"X-Note": "please measure this"},
+        {"X-Token": "victim"},
+        {"X-Key": "messages"},
+        {"X-Key": "content"},
+        {"X-Secret": "candidate"},
+        {"Authorization": "Bearer candidate measure"},
+        {"Cookie": "a=concurrent; b=assistant"},
+    ],
+)
+def test_ordinary_words_in_a_header_break_no_bundle(headers: dict[str, str], tmp_path: Path) -> None:
+    whole = bundle()
+    secrets = secrets_of(Endpoint(name="candidate", url="http://127.0.0.1:9", headers=headers))
+    made = read_bundle(write(whole, tmp_path, secrets=secrets))
+    assert made.key == whole.key
+    assert [send.prompt for send in made.cohort.sends] == [send.prompt for send in whole.cohort.sends]
+    for body, right in zip(made.bodies, whole.bodies, strict=True):
+        assert list(body) == list(right)
+        assert [_role(message) for message in _messages(body)] == [_role(message) for message in _messages(right)]
+
+
+def _messages(body: dict[str, JsonValue]) -> list[JsonValue]:
+    assert isinstance(body["messages"], list)
+    return body["messages"]
+
+
+def _role(message: JsonValue) -> JsonValue:
+    assert isinstance(message, dict)
+    return message["role"]
+
+
+def test_only_headers_of_several_parts_are_taken_apart() -> None:
+    headers = {
+        "Authorization": 'Digest username="me", response="0123abcd"',
+        "Cookie": "a=1; session=swordfish",
+        "X-Team": "please serve us first",
+        "X-Api-Key": "Bearer plainplain",
+        "User-Agent": "specfuzz nightly job",
+    }
+    found = secrets_of(Endpoint(name="candidate", url="http://127.0.0.1:9", headers=headers))
+    assert {"0123abcd", "swordfish", "plainplain", "please serve us first"} <= set(found)
+    assert not {"please", "Bearer", "Digest", "nightly", "specfuzz nightly job"} & set(found)
+
+
+def test_the_tokens_of_a_reply_that_held_a_secret_go_with_it() -> None:
+    scored = TokenLogprob(token="plain-", top=(("plain-", -0.1),))
+    reply = received("it is plain-and-short1").model_copy(update={"token_ids": (7,), "logprobs": (scored,)})
+    struck = Scrubber(["plain-and-short1"]).record(reply)
+    assert (struck.text, struck.token_ids, struck.logprobs) == ("it is ***", None, None)
+    assert Scrubber(["another-secret"]).record(reply) == reply
 
 
 def test_the_key_of_the_environment_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
