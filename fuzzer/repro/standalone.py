@@ -2,7 +2,7 @@
 """Send the requests of one bug report to an OpenAI-compatible server, and say how often it shows.
 
 Needs nothing but Python 3.9 or newer: python3 -I -S reproduce.py URL [--times K] [--model ID] [--api-key-env VAR]
-Exit status: 0 it did not show, 1 it did, 2 usage, 3 the server could not be asked.
+Exit status: 0 it did not show, 1 it did, 2 usage, 3 the server could not be asked, or a reply could not be judged.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"), "")
 CONNECT_SECONDS = 10.0
 MOST_BYTES = 64 * 2**20
 SHOWN = 200  # characters of a reply
+LONGEST_SECONDS = 86_400.0
+LONG = ("stream", "stream_options", "tools", "tool_choice", "min_tokens", "ignore_eos", "max_completion_tokens")
+UNUSABLE = (OSError, ValueError, TypeError, AttributeError, RecursionError, http.client.HTTPException)
 
 
 def words(text: str) -> str:
@@ -98,11 +101,42 @@ class Server:
         connection = self.connect()
         try:
             connection.request("GET", f"{self.base}/models", headers=self.headers("models"))
-            reply = json.loads(connection.getresponse().read(MOST_BYTES))
+            response = connection.getresponse()
+            said = response.read(MOST_BYTES)
         finally:
             connection.close()
-        served = [str(entry.get("id")) for entry in reply.get("data", ()) if isinstance(entry, dict)]
+        served = models(said)
         self.model = self.model or (wanted if wanted in served or not served else served[0])
+
+    def refusal(self, body: dict[str, Any]) -> str:
+        """What it says against a short request with the parameters of this one, or "" where it takes it."""
+        asked = {name: value for name, value in body.items() if name not in LONG}
+        asked.update(messages=[{"role": "user", "content": "Say OK."}], max_tokens=1)
+        if self.model:
+            asked["model"] = self.model
+        connection = self.connect()
+        try:
+            connection.request("POST", f"{self.base}/chat/completions", json.dumps(asked), self.headers("first"))
+            wait(connection.sock, time.monotonic() + self.timeout)
+            response = connection.getresponse()
+            said = response.read(2000)
+        except (OSError, http.client.HTTPException):
+            return ""  # that may be what the report is about
+        finally:
+            connection.close()
+        refused = 400 <= response.status < 500 and response.status not in (408, 429)
+        return f"HTTP {response.status}: {said[:SHOWN]!r}" if refused else ""
+
+
+def models(said: bytes) -> list[str]:
+    """The models that a server says it serves; none where it says so in no way that is understood."""
+    try:
+        reply = json.loads(said)
+    except (ValueError, RecursionError):
+        return []
+    entries = reply.get("data") if isinstance(reply, dict) else None
+    found = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return [name for name in found if isinstance(name, str)]
 
 
 class Reply:
@@ -116,17 +150,22 @@ class Reply:
 
     def take(self, value: Any) -> None:
         """One JSON object: a whole completion or a chunk of one."""
-        if not isinstance(value, dict) or not isinstance(value.get("choices"), list):
+        choices = value.get("choices") if isinstance(value, dict) else None
+        if not isinstance(choices, list):
             self.error = (
                 f"an error inside HTTP 200: {str(value)[:SHOWN]!r}" if "error" in str(value)[:20] else self.error
             )
             return
-        for choice in value["choices"][:1]:
-            said = choice.get("delta") or choice.get("message") or {}
+        for choice in choices[:1]:
+            said = (choice.get("delta") or choice.get("message") or {}) if isinstance(choice, dict) else None
+            if not isinstance(said, dict):
+                self.error = f"no chat completion: {str(value)[:SHOWN]!r}"
+                return
             texts = [said.get("content"), said.get("reasoning_content"), said.get("reasoning")]
-            for call in said.get("tool_calls") or ():
-                function = call.get("function") or {}
-                texts += [function.get("name"), function.get("arguments")]
+            calls = said.get("tool_calls")
+            for call in calls if isinstance(calls, list) else ():
+                function = call.get("function") if isinstance(call, dict) else None
+                texts += [function.get("name"), function.get("arguments")] if isinstance(function, dict) else []
             found = [text for text in texts if isinstance(text, str) and text]
             self.pieces += bool(found)
             self.parts += found
@@ -135,6 +174,16 @@ class Reply:
     def told(self) -> dict[str, Any]:
         """What is judged."""
         return {"error": self.error, "text": "".join(self.parts)}
+
+
+class Told:
+    """A request, what is wrong with its reply, the reply's text, and whether it could be judged at all."""
+
+    def __init__(self, request: dict[str, Any], reply: dict[str, Any] | None) -> None:
+        self.name = request["name"]
+        self.wrong = verdict(request["check"], reply) if reply is not None else ""
+        self.text = (reply["error"] or reply["text"]) if reply is not None else "it was not sent"
+        self.judged = bool(self.wrong) or (reply is not None and not reply["error"])
 
 
 class Shot(threading.Thread):
@@ -169,7 +218,7 @@ class Shot(threading.Thread):
                         raise OSError(reason)
                     connection = self.server.connect()
                 self.replies.append(self.ask(connection, request))
-            except (OSError, ValueError, http.client.HTTPException) as error:
+            except UNUSABLE as error:
                 self.replies.append({"error": f"{type(error).__name__}: {error}", "text": ""})
             finally:
                 if connection is not None:
@@ -231,10 +280,8 @@ def read(wire: socket.socket, response: Any, reply: Reply, until: float, tokens:
             return
 
 
-def play(
-    server: Server, releases: list[list[list[dict[str, Any]]]], round_: int
-) -> list[tuple[dict[str, Any], str, str]]:
-    """Send everything once; for each judged request itself, what is wrong with its reply, and its text."""
+def play(server: Server, releases: list[list[list[dict[str, Any]]]], round_: int) -> list[Told]:
+    """Send everything once; what came of each judged request."""
     found = []
     for chains in releases:
         start = threading.Barrier(len(chains))
@@ -244,12 +291,9 @@ def play(
         for shot in shots:
             shot.join()
         for shot in shots:
-            for request, reply in zip(shot.chain, shot.replies):  # noqa: B905  # strict= came with Python 3.10
+            for place, request in enumerate(shot.chain):
                 if request.get("check") is not None:
-                    wrong = verdict(request["check"], reply)
-                    found.append((request, wrong, reply["error"] or reply["text"]))
-                    if reply["error"] and not wrong:
-                        found[-1] = (request, "", f"(no reply: {reply['error']})")
+                    found.append(Told(request, shot.replies[place] if place < len(shot.replies) else None))
     return found
 
 
@@ -262,25 +306,36 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, default=CASE["timeout"], metavar="S", help="seconds for one request")
     parser.add_argument("--api-key-env", default="", metavar="VAR", help="environment variable with the API key")
     given = parser.parse_args()
-    key = os.environ.get(given.api_key_env, "") if given.api_key_env else ""
+    if given.times < 1:
+        parser.error(f"--times {given.times}: write a number of rounds from 1 on, for example 10")
+    if not 0 < given.timeout <= LONGEST_SECONDS:
+        parser.error(f"--timeout {given.timeout:g}: write seconds above 0, up to {LONGEST_SECONDS:g}, for example 120")
+    key = os.environ.get(given.api_key_env, "").strip() if given.api_key_env else ""
+    if given.api_key_env and not key:
+        parser.error(f"--api-key-env {given.api_key_env}: this environment variable is not set, or empty")
     try:
         server = Server(given.url, given.timeout, key, given.model)
         server.choose_model(CASE["model"])
-    except (OSError, ValueError, http.client.HTTPException) as error:
+        refused = server.refusal(CASE["releases"][0][0][0]["body"])
+        if refused:
+            raise ValueError(f"it refuses the requests: {refused}")
+    except UNUSABLE as error:
         print(f"cannot ask {given.url}: {error}", file=sys.stderr)
         return 3
     print(CASE["title"])
-    failed = unanswered = 0
-    for round_ in range(1, max(1, given.times) + 1):
+    failed = 0
+    unjudged: list[Told] = []
+    for round_ in range(1, given.times + 1):
         told = play(server, CASE["releases"], round_)
-        wrong = [(request, why, text) for request, why, text in told if why]
-        unanswered += sum(1 for _, why, text in told if not why and text.startswith("(no reply"))
+        wrong = [one for one in told if one.wrong]
+        unjudged += [one for one in told if not one.judged]
         failed += bool(wrong)
-        for request, why, text in wrong[:1]:
-            print(f"round {round_}: the reply to {request['name']} {why}: {text[:SHOWN]!r}", flush=True)
-    print(f"{failed} of {max(1, given.times)} failed")
-    if unanswered and not failed:
-        print(f"{unanswered} requests got no reply; that is not what this report is about", file=sys.stderr)
+        for one in wrong[:1]:
+            print(f"round {round_}: the reply to {one.name} {one.wrong}: {one.text[:SHOWN]!r}", flush=True)
+    print(f"{failed} of {given.times} failed")
+    if unjudged and not failed:
+        count, why = len(unjudged), unjudged[0].text[:SHOWN]
+        print(f"replies that could not be judged, so this is no pass: {count}, for example {why!r}", file=sys.stderr)
         return 3
     return 1 if failed else 0
 

@@ -73,40 +73,39 @@ def test_a_key_that_nobody_named_is_known_by_its_shape(token: str, shape: str) -
     assert secret not in Scrubber().text(f"the answer is {secret}, as asked")
 
 
-@settings(max_examples=25, deadline=None)
-@given(
-    _TOKEN,
-    st.sampled_from(
-        [
-            "Authorization: Bearer {}",
-            '"authorization": "Basic {}"',
-            "http://host/v1?token={}",
-            "https://host/x?a=1&api_key={}#top",
-            "http://user:{}@host/v1",
-            "x-api-key: {}",
-            "Cookie: {}",
-            "Cookie: a=1; session={}",
-            'Authorization: Digest username="u", response="{}"',
-            "X-Auth-Key: {}",
-            "VLLM_API_KEY={} vllm serve m --port 80",
-            "HF_TOKEN={} x",
-            'export OPENAI_API_KEY="{}"',
-            "serve --admin-api-key {} --tp 2",
-            "serve --hf-token={}",
-            "serve --token {}",
-            "password={}",
-            '{{"api_key": "{}"}}',
-            '{{"token": "{}"}}',
-            r'{{"said": "{{\"api-key\": \"{}\"}}"}}',
-            "http://{}@host:80/v1",
-            "https://host/v1#access_token={}",
-            "Incorrect API key provided: {}",
-            "invalid token {}",
-        ]
-    ),
+PLACES = (
+    "Authorization: Bearer {}",
+    '"authorization": "Basic {}"',
+    "http://host/v1?token={}",
+    "https://host/x?a=1&api_key={}#top",
+    "http://user:{}@host/v1",
+    "x-api-key: {}",
+    "Cookie: {}",
+    "Cookie: a=1; session={}",
+    'Authorization: Digest username="u", response="{}"',
+    "X-Auth-Key: {}",
+    "VLLM_API_KEY={} vllm serve m --port 80",
+    "HF_TOKEN={} x",
+    'export OPENAI_API_KEY="{}"',
+    "serve --admin-api-key {} --tp 2",
+    "serve --hf-token={}",
+    "serve --token {}",
+    "password={}",
+    '{{"api_key": "{}"}}',
+    '{{"token": "{}"}}',
+    r'{{"said": "{{\"api-key\": \"{}\"}}"}}',
+    "http://{}@host:80/v1",
+    "https://host/v1#access_token={}",
+    "Incorrect API key provided: {}",
+    "invalid token {}",
 )
-def test_where_secrets_stand_what_stands_there_goes(token: str, place: str) -> None:
-    assert token not in Scrubber().text(place.format(token))
+
+
+@settings(max_examples=8, deadline=None)
+@given(_TOKEN)
+def test_where_secrets_stand_what_stands_there_goes(token: str) -> None:
+    for place in PLACES:
+        assert token not in Scrubber().text(place.format(token)), place
 
 
 def test_a_bearer_token_needs_no_digit() -> None:

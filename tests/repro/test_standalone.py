@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -11,6 +17,8 @@ from fuzzer.repro.checks import checks, said
 from fuzzer.repro.script import reproduce, victim_reply
 from fuzzer.repro.standalone import verdict
 from tests.repro.factory import bundle, pair, received
+
+GOOD = b'{"choices":[{"message":{"content":"nothing of that kind"},"finish_reason":"stop"}]}'
 
 
 def test_the_script_is_python_3_9_and_imports_the_standard_library_alone() -> None:
@@ -77,3 +85,118 @@ def test_the_module_is_the_file_that_is_copied() -> None:
 
     assert standalone.__file__ is not None
     assert "CASE: dict[str, Any] = {}" in Path(standalone.__file__).read_text(encoding="utf-8")
+
+
+@contextmanager
+def _answering(models: bytes, reply: bytes, status: int = 200) -> Iterator[str]:
+    """A server that answers every request for a completion with this body; its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            self._say(200, models)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self._say(status, reply)
+
+        def _say(self, code: int, body: bytes) -> None:
+            self.send_response(code)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _script(folder: Path, kind: str = "bleed") -> Path:
+    made = bundle()
+    if kind != "bleed":
+        finding = made.finding.model_copy(update={"kind": kind, "donor": None})
+        lost = received("").model_copy(update={"outcome": "server-error", "detail": "HTTP 500"})
+        (one,) = made.seen
+        assert one.done is not None
+        seen = one.model_copy(update={"done": one.done.model_copy(update={"received": lost})})
+        made = made.model_copy(update={"finding": finding, "seen": (seen,)})
+    path = folder / "reproduce.py"
+    path.write_text(reproduce(made) or "", encoding="utf-8")
+    return path
+
+
+def _run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-I", "-S", str(script), *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize("models", [b"[]", b'{"data":null}', b'"no"', DEEP, b"<html>", b'{"data":[5,{"id":null}]}'])
+def test_a_list_of_models_that_is_none_is_no_failure(models: bytes, tmp_path: Path) -> None:
+    with _answering(models, GOOD) as url:
+        done = _run(_script(tmp_path), url, "--times", "1")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert "0 of 1 failed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b'{"choices":[null]}',
+        b'{"choices":[{"message":"hi"}]}',
+        b'{"choices":[{"message":{"tool_calls":[null]}}]}',
+        b'{"choices":[{"message":{"tool_calls":5}}]}',
+        b'{"choices":5}',
+        b"[]",
+        DEEP,
+        b'{"choices":[{"message":{"content":' + b"[" * 50_000,
+    ],
+)
+def test_what_cannot_be_judged_is_no_pass(reply: bytes, tmp_path: Path) -> None:
+    with _answering(b"{}", reply) as url:
+        done = _run(_script(tmp_path), url, "--times", "1")
+    assert done.returncode == 3, done.stdout
+    assert "could not be judged" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_refusal_of_every_request_is_no_failure_of_service(tmp_path: Path) -> None:
+    with _answering(b"{}", b'{"error":"no such model"}', status=404) as url:
+        done = _run(_script(tmp_path, "service"), url, "--times", "1")
+    assert done.returncode == 3, done.stdout
+    assert "HTTP 404" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_server_that_fails_all_the_time_shows_a_failure_of_service(tmp_path: Path) -> None:
+    with _answering(b"{}", b'{"error":"down"}', status=500) as url:
+        done = _run(_script(tmp_path, "service"), url, "--times", "1")
+    assert done.returncode == 1, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--times", "0"], "--times 0"),
+        (["--timeout", "nan"], "--timeout nan"),
+        (["--timeout", "inf"], "--timeout inf"),
+        (["--timeout", "-1"], "--timeout -1"),
+        (["--api-key-env", "NOT_SET_ANYWHERE"], "NOT_SET_ANYWHERE"),
+    ],
+)
+def test_a_mistake_in_the_arguments_is_refused(arguments: list[str], words: str, tmp_path: Path) -> None:
+    done = _run(_script(tmp_path), "http://127.0.0.1:9", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
