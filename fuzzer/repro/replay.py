@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
 
-from fuzzer.history.messages import Record
-from fuzzer.plan import Endpoint
-from fuzzer.repro.alike import kind_of
+from fuzzer.errors import UnavailableError
+from fuzzer.finding import Finding
+from fuzzer.history.messages import Message, Record
+from fuzzer.plan import Endpoint, Sampling
+from fuzzer.repro.alike import kind_of, same_kind
 from fuzzer.repro.bundle import Bundle, Tally
-from fuzzer.repro.play import playing
+from fuzzer.repro.play import Played, Player, playing
 from fuzzer.repro.script import expected, needed
 from fuzzer.stats.intervals import rule_out
+from fuzzer.wire.params import Params
 
 Verdict = Literal["reproduced", "gone", "changed kind", "too few"]
 EXITS: dict[Verdict, int] = {"reproduced": 1, "changed kind": 1, "gone": 0, "too few": 3}
 LEAST, MOST = 10, 400  # replays unless a number is given
+_QUESTION = (Message(role="user", content="Say OK."),)
 
 
 class Replayed(Record):
@@ -25,7 +30,8 @@ class Replayed(Record):
 
     ``expected`` is the share that should fail by what was recorded, ``needed`` the replays without a failure that rule
     out the lower end of its interval with 95 %, ``ruled_out`` the smallest rate that this many rule out. ``others``
-    counts the replays in which a judged answer had another fault.
+    counts the replays in which a judged answer had another fault. ``refused`` replays are in none of these counts: the
+    server would not take a judged request (HTTP 4xx), which says nothing of the bug.
     """
 
     key: str
@@ -37,6 +43,7 @@ class Replayed(Record):
     needed: int
     ruled_out: float | None = None
     others: dict[str, int] = Field(default_factory=dict)
+    refused: int = 0
     example: str = ""
 
     @property
@@ -55,6 +62,8 @@ class Replayed(Record):
         if self.verdict == "changed kind":
             told = ", ".join(f"{kind} in {count} replays" for kind, count in sorted(self.others.items()))
             said.append(f"not one fails as before, but there is {told}")
+        if self.refused:
+            said.append(f"{self.refused} more replays say nothing: the server refused a request in them")
         if self.ruled_out is not None:
             said.append(f"rules out, at 95 %, that more than {_percent(self.ruled_out)} of replays fail")
         if self.verdict == "too few":
@@ -70,30 +79,69 @@ def _percent(share: float) -> str:
 async def replay(bundle: Bundle, endpoint: Endpoint, times: int | None = None) -> Replayed:
     """Send the bundle's cohort so many times, judge it with the run's oracles, and compare with the record.
 
-    ``times`` None means as many as it takes to call the bug gone, within 10 and 400. Raises UnavailableError.
+    ``times`` None means as many as it takes to call the bug gone, within 10 and 400. Raises UnavailableError, also
+    where the server refuses a plain request, or every replay's.
     """
     enough = needed(bundle)
-    wanted = times or min(MOST, max(LEAST, enough))
     async with playing(endpoint, bundle.cohort.sampling) as player:
+        await willing(player, bundle.cohort.sampling)
         trial = player.trial(bundle.cohort, bundle.finding)
-        played = await trial.run(wanted)
-    others = Counter(
-        kind for one in played for kind in {kind_of(f) for f in one.findings if f.certainty != "possible"} & one.others
-    )
-    verdict: Verdict = "reproduced" if trial.failures else "changed kind" if others else "gone"
-    if verdict == "gone" and wanted < enough:
+        played = await trial.run(times or min(MOST, max(LEAST, enough)))
+    return compared(bundle, endpoint, played, enough)
+
+
+async def willing(player: Player, sampling: Sampling) -> None:
+    """Ask a plain question. Raises UnavailableError where that is refused: then no replay would tell anything."""
+    params = Params(max_tokens=8, stream=sampling.stream, thinking=sampling.thinking)
+    reply = await player.end.client.ask(_QUESTION, params)
+    player.spent.requests += 1
+    if _refuses(reply.http_status):
+        raise UnavailableError(
+            f"{player.end.title} at {player.end.endpoint.url} refuses a plain request ({reply.detail}); "
+            f"look at --model ({player.end.client.endpoint.model}), --api-key-env and --header"
+        )
+
+
+def _refuses(status: object) -> bool:
+    """Whether an HTTP status blames the request; 408 and 429 blame the server's load."""
+    return isinstance(status, int) and 400 <= status < 500 and status not in (408, 429)
+
+
+def _refusal(finding: Finding) -> bool:
+    return finding.kind == "service" and _refuses(finding.evidence.get("http_status"))
+
+
+def compared(bundle: Bundle, endpoint: Endpoint, played: Sequence[Played], enough: int) -> Replayed:
+    """What replays come to, beside the record; ``enough`` of them without a failure call the bug gone."""
+    known, keep = bundle.finding, kind_of(bundle.finding)
+    failed, others, refused = 0, Counter[str](), 0
+    example = refusal = ""
+    for one in played:
+        told = [finding for finding in one.findings if _refusal(known) or not _refusal(finding)]
+        alike = [finding for finding in told if same_kind(known, finding)]
+        if not alike and len(told) < len(one.findings):
+            refused += 1
+            refusal = next(finding.summary for finding in one.findings if _refusal(finding))
+            continue
+        failed += bool(alike)
+        example = example or next((finding.summary for finding in alike), "")
+        others.update({kind_of(f) for f in told if f.certainty != "possible"} - {keep})
+    judged = len(played) - refused
+    if not judged:
+        raise UnavailableError(f"{endpoint.url} refuses the bundle's requests, so nothing can be said: {refusal}")
+    verdict: Verdict = "reproduced" if failed else "changed kind" if others else "gone"
+    if verdict == "gone" and judged < enough:
         verdict = "too few"
-    keep = kind_of(bundle.finding)
-    example = next((f.summary for one in played if one.failed for f in one.findings if kind_of(f) == keep), "")
     return Replayed(
         key=bundle.key,
         url=endpoint.url,
         verdict=verdict,
         exit_status=EXITS[verdict],
-        tally=Tally.of(trial.failures, wanted, "replays"),
+        tally=Tally.of(failed, judged, "replays"),
         expected=expected(bundle),
         needed=enough,
-        ruled_out=None if trial.failures else rule_out(wanted),
+        ruled_out=None if failed else rule_out(judged),
         others=dict(others),
+        refused=refused,
         example=example,
     )

@@ -16,8 +16,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from typer.testing import CliRunner
 
 from fuzzer.cli.app import app
-from fuzzer.errors import UsageError
+from fuzzer.errors import UnavailableError, UsageError
 from fuzzer.events import RunFinished, RunStarted
+from fuzzer.finding import Kind
 from fuzzer.history.records import Received
 from fuzzer.history.schedule import Overrides, Send
 from fuzzer.plan import Endpoint, Plan, Policy
@@ -181,6 +182,14 @@ def test_another_fault_in_its_place_is_a_changed_kind(servers: Servers) -> None:
     found = servers.portal.call(other)
     assert (found.verdict, found.exit_status) == ("changed kind", 1)
     assert "service/failed" in found.others
+
+
+@pytest.mark.parametrize("kind", ["bleed", "service"])
+def test_a_model_that_is_not_served_is_no_verdict(servers: Servers, kind: Kind) -> None:
+    whole = read_bundle(servers.bundle)
+    bundle = whole.model_copy(update={"finding": whole.finding.model_copy(update={"kind": kind})})
+    with pytest.raises(UnavailableError, match="nope"):
+        servers.replay(bundle, servers.clean.model_copy(update={"model": "nope"}), 4)
 
 
 def test_shrinking_ends_with_few_requests_and_a_script_that_shows_it(servers: Servers, tmp_path: Path) -> None:
