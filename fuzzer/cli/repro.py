@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -119,9 +120,10 @@ def shrink(
 
     bundle = relaunched(read_bundle(path), launch_command)
     endpoint = _endpoint(bundle, candidate, model, api_key_env, header)
-    control = _endpoint(bundle, reference, model, api_key_env, header) if reference else None
-    name = path.parent.name if path.name == "bundle.json" else path.name.removesuffix(".zip")
-    folder = path.parent.parent if path.name == "bundle.json" else path.parent
+    control = _endpoint(bundle, reference, model, api_key_env, header, option="--reference") if reference else None
+    whole = Path(os.path.abspath(path))  # "." has no name and no folder that it stands in
+    whole = whole.parent if whole.name == "bundle.json" else whole
+    name, folder = whole.name.removesuffix(".zip"), whole.parent
     state = folder / f".{name}.shrink.jsonl"
     work = partial(reduce, bundle, endpoint, control, _budget(budget), state=state, tell=_tell)
     chosen = _tracker(tracker)
@@ -219,9 +221,14 @@ def _reproduce(plan: Plan, preset: Preset, wanted: Wanted) -> Reproduction:
 
 
 def _endpoint(
-    bundle: Bundle, url: str | None, model: str | None, api_key_env: str | None, headers: list[str] | None
+    bundle: Bundle,
+    url: str | None,
+    model: str | None,
+    api_key_env: str | None,
+    headers: list[str] | None,
+    option: str = "--candidate",
 ) -> Endpoint:
-    """Whom to ask; keys and headers come from the command line alone, never from a bundle."""
+    """Whom to ask, by the option that names it; keys and headers come from the command line, never from a bundle."""
     from pydantic import ValidationError
 
     from fuzzer.options import explain, header_table
@@ -237,7 +244,7 @@ def _endpoint(
             headers=header_table(headers or []),
         )
     except ValidationError as error:
-        raise UsageError(explain(error).replace("--url", "--candidate")) from None
+        raise UsageError(explain(error).replace("--url", option)) from None
 
 
 def _tracker(name: str | None) -> Tracker | None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import os
 import stat
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from fuzzer.errors import SpecfuzzError
 from fuzzer.finding import Finding
@@ -27,8 +29,12 @@ from fuzzer.summary import EndpointSummary
 VERSION: Literal[1] = 1
 BUNDLE = "bundle.json"
 LARGEST = 32 * 2**20  # bytes of a bundle.json that is still read
+_DAMAGED_ZIP = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError, ValueError, EOFError
+)  # fmt: skip
 
 Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class BundleError(SpecfuzzError):
@@ -40,9 +46,17 @@ class Tally(Record):
 
     k: Count
     n: Count
-    low: float
-    high: float
+    low: Share
+    high: Share
     unit: str
+
+    @model_validator(mode="after")
+    def _some_of_all(self) -> Self:
+        if self.k > self.n:
+            raise ValueError(f"{self.k} failures of {self.n}")
+        if self.low > self.high:
+            raise ValueError(f"an interval from {self.low:g} to {self.high:g}")
+        return self
 
     @classmethod
     def of(cls, k: int, n: int, unit: str) -> Tally:
@@ -104,7 +118,7 @@ class Bundle(Record):
     started: str
     finding: Finding
     schedule: str
-    concurrency: int
+    concurrency: Annotated[int, Field(ge=1)]
     rate: Tally
     cohort: Cohort
     bodies: tuple[dict[str, JsonValue], ...]
@@ -115,6 +129,12 @@ class Bundle(Record):
     notes: tuple[str, ...] = ()
     struck: tuple[Struck, ...] = ()
     shrunk: Shrunk | None = None
+
+    @model_validator(mode="after")
+    def _bodies_of_all(self) -> Self:
+        if len(self.bodies) != self.cohort.size:
+            raise ValueError(f"{len(self.bodies)} bodies of {self.cohort.size} requests")
+        return self
 
     @property
     def key(self) -> str:
@@ -203,7 +223,8 @@ def read_bundle(path: Path) -> Bundle:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise BundleError(f"{path}: {BUNDLE} is damaged: {where}: {first['msg']}"[:300]) from None
+        told = ": ".join(filter(None, (where, first["msg"].removeprefix("Value error, "))))
+        raise BundleError(f"{path}: {BUNDLE} is damaged: {told}"[:300]) from None
     except (UnicodeError, RecursionError):
         raise BundleError(f"{path}: {BUNDLE} is damaged: a text in it is none") from None
 
@@ -241,7 +262,7 @@ def _from_zip(path: Path) -> bytes:
                 return file.read(LARGEST + 1)[:LARGEST]
     except OSError as error:
         raise BundleError(f"{path}: cannot read the bundle: {error.strerror or error}") from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError):
+    except _DAMAGED_ZIP:
         raise BundleError(f"{path}: is not a zip file that can be read; take a fresh copy of the bundle") from None
 
 

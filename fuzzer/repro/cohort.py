@@ -44,11 +44,17 @@ class Cohort(Record):
         sends = self.sends
         known = {prompt.id for prompt in self.prompts}
         if unknown := sorted({send.prompt for send in sends} - known):
-            raise ValueError(f"the prompt {unknown[0]} is not in it")
+            raise ValueError(f"the prompt {unknown[0]!r} is not in it")
         if len(self.right) != len(sends):
             raise ValueError(f"{len(self.right)} replies of the reference to {len(sends)} requests")
+        if silent := [prompt.id for prompt in self.prompts if not prompt.messages]:
+            raise ValueError(f"the prompt {silent[0]!r} has no messages")
+        if len(set(self.judged)) < len(self.judged):
+            raise ValueError("a request is judged twice")
         if self.shares and len(self.shares) != len(self.judged):
             raise ValueError("the shares do not belong to those that are judged")
+        if not all(0 <= share <= 1 for share in self.shares):
+            raise ValueError("a share outside 0 to 1")
         if self.victim not in self.judged:
             raise ValueError("the victim is not among those that are judged")
         for place in self.judged:

@@ -66,6 +66,49 @@ def test_a_field_that_is_none_of_ours_is_refused_even_with_its_digest(tmp_path: 
 
 
 @pytest.mark.parametrize(
+    ("where", "value", "words"),
+    [
+        (("rate", "low"), float("nan"), "rate.low"),
+        (("rate", "high"), 7.0, "rate.high"),
+        (("rate", "k"), 101, "101 failures of 100"),
+        (("concurrency",), 0, "concurrency"),
+        (("cohort", "judged"), [0, 1, 0], "judged twice"),
+        (("cohort", "shares"), [0.5, 5.0], "share outside"),
+        (("cohort", "shares"), [0.5, float("nan")], "share outside"),
+        (("cohort", "prompts", 0, "messages"), [], "'a' has no messages"),
+        (("bodies",), [], "0 bodies of 2 requests"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused_even_with_their_digest(
+    where: tuple[str | int, ...], value: object, words: str, tmp_path: Path
+) -> None:
+    from fuzzer.repro import bundle as module
+
+    said = json.loads(encoded(bundle()))["bundle"]
+    inner = said
+    for part in where[:-1]:
+        inner = inner[part]
+    inner[where[-1]] = value
+    (tmp_path / BUNDLE).write_text(json.dumps({"digest": module._digest(said), "bundle": said}), encoding="utf-8")
+    with pytest.raises(BundleError, match=words) as caught:
+        read_bundle(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_whose_data_is_damaged_is_one_line(method: int, tmp_path: Path) -> None:
+    archive = tmp_path / "b.zip"
+    with zipfile.ZipFile(archive, "w", method) as zipped:
+        zipped.writestr("b/bundle.json", encoded(bundle()))
+    whole = archive.read_bytes()
+    for start in range(41, len(whole) - 200, 97):
+        archive.write_bytes(whole[:start] + bytes(255 - byte for byte in whole[start : start + 6]) + whole[start + 6 :])
+        with pytest.raises(BundleError) as caught:
+            read_bundle(archive)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     "name", ["../bundle.json", "/etc/bundle.json", "a/../../bundle.json", "..\\bundle.json", "C:/bundle.json"]
 )
 def test_a_zip_that_would_leave_its_directory_is_refused(tmp_path: Path, name: str) -> None:

@@ -25,7 +25,7 @@ from fuzzer.plan import Endpoint, Plan, Policy
 from fuzzer.prompts.strategies import make
 from fuzzer.repro import whole
 from fuzzer.repro.acceptance import Budget
-from fuzzer.repro.bundle import Bundle, Tally, read_bundle
+from fuzzer.repro.bundle import BUNDLE, Bundle, Tally, read_bundle
 from fuzzer.repro.cohort import as_victim
 from fuzzer.repro.collect import BUNDLES, MOST, BundleFiles, bundle_run, wanted
 from fuzzer.repro.known import known
@@ -301,12 +301,34 @@ def test_the_commands_list_and_shrink(servers: Servers, tmp_path: Path) -> None:
     assert "\n## Reproduction\n" in report
 
 
+@pytest.mark.parametrize("path", [".", BUNDLE, f"../b/{BUNDLE}"])
+def test_what_is_shrunk_from_inside_a_bundle_is_written_beside_it(
+    servers: Servers, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+
+    async def reduced(bundle: Bundle, *_: object, state: Path, **__: object) -> Reduced:
+        asked.append(state)
+        return Reduced(bundle, Tally.of(1, 1, "replays"))
+
+    monkeypatch.setattr("fuzzer.repro.reduce.reduce", reduced)
+    shutil.copytree(servers.bundle, tmp_path / "b")
+    inside = set((tmp_path / "b").iterdir())
+    monkeypatch.chdir(tmp_path / "b")
+    result = CliRunner().invoke(app, ["shrink", path])
+    assert result.exit_code == 0, result.output
+    assert set((tmp_path / "b").iterdir()) == inside
+    assert asked == [tmp_path / ".b.shrink.jsonl"]
+    assert {made.name for made in tmp_path.iterdir()} == {"b", "b-shrunk", "b-shrunk.zip"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["shrink", "BUNDLE", "--budget", "plenty"], "--budget"),
         (["shrink", "BUNDLE", "--tracker", "jira"], "vllm, sglang, llamacpp"),
         (["replay", "BUNDLE", "--candidate", "ftp://x"], "--candidate"),
+        (["shrink", "BUNDLE", "--reference", "nonsense"], "--reference"),
         (["repro", "--candidate", "http://127.0.0.1:9", "--preset", "c9"], "c8-wrong-answer"),
     ],
 )
