@@ -301,7 +301,7 @@ def test_the_commands_list_and_shrink(servers: Servers, tmp_path: Path) -> None:
     assert "\n## Reproduction\n" in report
 
 
-@pytest.mark.parametrize("path", [".", BUNDLE, f"../b/{BUNDLE}"])
+@pytest.mark.parametrize("path", [".", BUNDLE])
 def test_what_is_shrunk_from_inside_a_bundle_is_written_beside_it(
     servers: Servers, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

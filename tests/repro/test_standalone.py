@@ -142,7 +142,11 @@ def _run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 DEEP = b"[" * 100_000
 
 
-@pytest.mark.parametrize("models", [b"[]", b'{"data":null}', b'"no"', DEEP, b"<html>", b'{"data":[5,{"id":null}]}'])
+@pytest.mark.parametrize(
+    "models",
+    [b"[]", b'{"data":null}', b'"no"', DEEP, b"<html>", b'{"data":[5,{"id":null}]}'],
+    ids=["list", "null", "text", "deep", "page", "odd"],
+)
 def test_a_list_of_models_that_is_none_is_no_failure(models: bytes, tmp_path: Path) -> None:
     with _answering(models, GOOD) as url:
         done = _run(_script(tmp_path), url, "--times", "1")
@@ -162,6 +166,7 @@ def test_a_list_of_models_that_is_none_is_no_failure(models: bytes, tmp_path: Pa
         DEEP,
         b'{"choices":[{"message":{"content":' + b"[" * 50_000,
     ],
+    ids=["no-choice", "text", "no-call", "number", "no-choices", "list", "deep", "deep-content"],
 )
 def test_what_cannot_be_judged_is_no_pass(reply: bytes, tmp_path: Path) -> None:
     with _answering(b"{}", reply) as url:
