@@ -27,6 +27,9 @@ _MARK: Final = r"(?:\\{0,3}['\"])"  # a quotation mark, in text that may have be
 _QUOTED: Final = r"(?:\\{0,3}\"(?:[^\"\n\\]|\\[^\"\n])+|\\{0,3}'(?:[^'\n\\]|\\[^'\n])+)"
 _BARE: Final = r"[^\s'\"&<>]+"
 _ANY: Final = rf"{_NEVER}(?:{_QUOTED}|{_BARE})"
+_NEXT: Final = (  # to the value of an option: on the same line, on the next one, or in a list of arguments
+    rf"(?:=|[ \t]{{0,4}}(?:\\\r?\n)?\s{{1,16}}(?:-[ \t]{{1,4}})?|{_MARK}[ \t]{{0,4}},\s{{0,16}}(?={_MARK}))"
+)
 _EQUALS: Final = rf"{_MARK}?=(?=[^\s=])"
 _COLON: Final = rf"{_MARK}?[ \t]{{0,4}}[:=][ \t]{{0,4}}"
 
@@ -94,7 +97,7 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
         "secret option",
         "--",
         r"(?P<name>(?<![\w-])--(?!(?:eos|bos|pad|stop|unk|mask|image)-)(?=[a-z])[\w-]{0,60}?"
-        rf"(?:token|key|secret|password|passwd|passphrase|auth|credentials?)(?:=|[ \t]{{1,4}}))(?!-){_ANY}",
+        rf"(?:token|key|secret|password|passwd|passphrase|auth|credentials?){_NEXT})(?!-){_ANY}",
     ),
     _pattern(
         "secret variable",
