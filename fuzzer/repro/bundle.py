@@ -131,7 +131,10 @@ class Bundle(Record):
     shrunk: Shrunk | None = None
 
     @model_validator(mode="after")
-    def _bodies_of_all(self) -> Self:
+    def _consistent(self) -> Self:
+        name = self.finding.endpoint
+        if not (name and name.isprintable()):  # it names requests, in a header
+            raise ValueError(f"{name[:40]!r} names no endpoint")
         if len(self.bodies) != self.cohort.size:
             raise ValueError(f"{len(self.bodies)} bodies of {self.cohort.size} requests")
         return self

@@ -77,9 +77,10 @@ def test_a_field_that_is_none_of_ours_is_refused_even_with_its_digest(tmp_path: 
         (("cohort", "shares"), [0.5, float("nan")], "share outside"),
         (("cohort", "prompts", 0, "messages"), [], "'a' has no messages"),
         (("bodies",), [], "0 bodies of 2 requests"),
+        (("finding", "endpoint"), "x\n<script>", "names no endpoint"),
     ],
 )
-def test_numbers_that_cannot_be_are_refused_even_with_their_digest(
+def test_values_that_cannot_be_are_refused_even_with_their_digest(
     where: tuple[str | int, ...], value: object, words: str, tmp_path: Path
 ) -> None:
     from fuzzer.repro import bundle as module
