@@ -116,7 +116,7 @@ class Baseline:
     """How the whole cohort fails: ``k`` of ``n`` replays, whose answers count from there on, how often each fails.
 
     With ``spared`` it is not the whole's: of so many replays of that not one failed, and these are of what stands in
-    its place, one neighbour that fills the engine's memory.
+    its place, one neighbour that fills the engine's memory, and the request at ``harmed`` of the whole.
     """
 
     k: int
@@ -126,6 +126,7 @@ class Baseline:
     shares: tuple[float, ...]
     fresh_cache: bool = True
     spared: int = 0
+    harmed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,27 +42,34 @@ def with_donor(cohort: Cohort, finding: Finding) -> Cohort | None:
     return cohort.only({place for chain in chains for place in chain})
 
 
+def fillable(cohort: Cohort) -> list[int]:
+    """Whom a neighbour that fills the engine's memory could harm: the victim, and the one with the longest answer."""
+    lengths = {place: use[1] for place, use in _lengths(cohort).items() if place in cohort.judged}
+    return list(
+        dict.fromkeys(
+            place for place in (cohort.victim, max(lengths, default=-1, key=lengths.__getitem__)) if place in lengths
+        )
+    )
+
+
 def filling(
-    cohort: Cohort, pool: int | None, context: int | None, measured: tuple[int, int] | None = None
+    cohort: Cohort, victim: int, pool: int | None, context: int | None, measured: tuple[int, int] | None = None
 ) -> Cohort | None:
     """One victim, and one neighbour that leaves it room for its prompt and half its answer in a pool of so many tokens.
 
-    The victim is the one with the longest right answer. None where nobody has padding, the pool or the lengths are not
-    known, or the pool is larger than the ``context``. ``measured`` is a padding of the neighbour's and the tokens that
-    it made. An engine that throws out who came last throws out the victim, which comes after the neighbour.
+    None where nobody has padding, the pool or the lengths are not known, or the pool is larger than the ``context``.
+    ``measured`` is a padding of the neighbour's and the tokens that it made. An engine that throws out who came last
+    throws out the victim, which comes after the neighbour.
     """
-    sends, asked = cohort.sends, cohort.asked
-    usage = {place: right.usage for place, right in enumerate(cohort.right) if right is not None and right.usage}
-    told = {place: (use.prompt_tokens or 0, use.completion_tokens or 0) for place, use in usage.items()}
-    long = [place for place in told if sends[place].role == "neighbour" and sends[place].overrides.pad]
-    victims = [place for place in cohort.judged if place in told and told[place][0]]
-    if pool is None or not long or not victims:
+    sends, lengths = cohort.sends, _lengths(cohort)
+    long = [place for place in lengths if sends[place].role == "neighbour" and sends[place].overrides.pad]
+    if pool is None or not long or victim not in lengths:
         return None
-    victim = max(victims, key=lambda place: told[place][1])
     neighbour = max(long, key=lambda place: sends[place].overrides.pad)
-    padded, tokens = measured or (sends[neighbour].overrides.pad, told[neighbour][0])
-    own = len(asked[sends[neighbour].prompt].text) // CHARACTERS
-    wanted, limit = pool - sum(told[victim]), max(2 * told[victim][1], _LEAST_TOKENS)
+    padded, tokens = measured or (sends[neighbour].overrides.pad, lengths[neighbour][0])
+    own = len(cohort.asked[sends[neighbour].prompt].text) // CHARACTERS
+    prompt, answer = lengths[victim]
+    wanted, limit = pool - prompt - answer, max(2 * answer, _LEAST_TOKENS)
     pad = padded + round((wanted - tokens) * padded / max(tokens - own, 1))
     if pad < 1 or (context is not None and wanted + limit > context):
         return None
@@ -73,6 +80,16 @@ def filling(
     }
     moved = cohort.model_copy(update={"victim": victim}).changed(change, right=_without(cohort.right, neighbour))
     return moved.only({neighbour, victim}) if moved is not None else None
+
+
+def _lengths(cohort: Cohort) -> dict[int, tuple[int, int]]:
+    """Tokens of the prompt and of the reference's reply, where both are known."""
+    told = {place: right.usage for place, right in enumerate(cohort.right) if right is not None and right.usage}
+    return {
+        place: (usage.prompt_tokens, usage.completion_tokens)
+        for place, usage in told.items()
+        if usage.prompt_tokens and usage.completion_tokens
+    }
 
 
 def as_one(cohort: Cohort) -> Cohort | None:

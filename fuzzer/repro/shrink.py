@@ -78,7 +78,7 @@ class Shrinker:
         counted = Tally.of(known.k, known.n, UNIT)
         baseline = Tally.of(0, known.spared, UNIT) if known.spared else counted
         if not known.k:
-            return Result(None, Tally.of(0, known.spared or known.n, UNIT), None)
+            return Result(None, baseline, None)
         finished, final = await self._reduced()
         shrunk = Shrunk(
             was=was,
@@ -153,7 +153,7 @@ class Shrinker:
                 self.book.begin(known, self.player.spent.replays, self.player.spent.requests)
                 what = FILLED if known.spared else f"the whole cohort of {self.cohort.size}"
                 self.tell(f"{what}: {known.k} of {known.n} replays fail")
-        if known.spared and known.k and (filled := await self._filled()) is not None:
+        if known.spared and (filled := await self._filled(known.harmed)) is not None:
             self.cohort = filled
             self.steps.append(f"{FILLED}: {known.k} of {known.n} replays fail, of the whole not one of {known.spared}")
         self.cohort = self.cohort.model_copy(
@@ -167,18 +167,18 @@ class Shrinker:
         self.steady = known.k >= STEADY * known.n
         return known
 
-    async def _filled(self) -> Cohort | None:
+    async def _filled(self, victim: int) -> Cohort | None:
         """The cohort with one neighbour that fills the engine's memory; its length in tokens is asked for first."""
         traits = self.player.end.line.traits
-        made = reductions.filling(self.cohort, traits.kv_tokens, traits.context)
+        made = reductions.filling(self.cohort, victim, traits.kv_tokens, traits.context)
         if made is None:
             return None
-        alone = _alone(made, 1 - made.victim)
-        (played,) = await self.control.trial(alone, self.known).run(1)
+        neighbour = made.sends[1 - made.victim]
+        (played,) = await self.control.trial(_alone(made, 1 - made.victim), self.known).run(1)
         got = played.exchanges[0].received
         tokens = got.usage.prompt_tokens if got is not None and got.usage is not None else None
-        told = (made.sends[1 - made.victim].overrides.pad, tokens) if tokens else None
-        return reductions.filling(self.cohort, traits.kv_tokens, traits.context, told)
+        told = (neighbour.overrides.pad, tokens) if tokens else None
+        return reductions.filling(self.cohort, victim, traits.kv_tokens, traits.context, told)
 
     async def _final(self) -> Tally:
         """Fresh replays of what is left, which nothing was decided by."""
@@ -270,7 +270,10 @@ class Shrinker:
                 break
         await self._keeps(reductions.simultaneous(self.cohort), "all of a release at one moment")
         await self._keeps(reductions.with_donor(self.cohort, self.known), "the victim and the donor alone")
-        if not await self._keeps(await self._filled(), FILLED):
+        for place in reductions.fillable(self.cohort):
+            if await self._keeps(await self._filled(place), FILLED):
+                break
+        else:
             await self._keeps(reductions.as_one(self.cohort), "one neighbour as long as all long ones together")
         await self._fewer(reductions.groups, "slots")
         await self._settle()

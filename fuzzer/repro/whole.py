@@ -7,24 +7,25 @@ prefix cache holds, and then with one neighbour in the place of all that fills t
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fuzzer.finding import Finding
 from fuzzer.repro.acceptance import Baseline, Budget, shares_of
 from fuzzer.repro.cohort import Cohort
 from fuzzer.repro.play import Player, Trial
+from fuzzer.repro.reductions import fillable
 
 ENOUGH = 5  # failing replays of the whole cohort that its rate is taken from
 LEAST, MOST = 6, 120  # replays of it
 CROWDED = 0.6  # of the places that an even spread would reach: fewer are a crowd
 FILLED = "one neighbour that fills the engine's memory, and one victim"
 
-Fill = Callable[[], Awaitable[Cohort | None]]
+Fill = Callable[[int], Awaitable[Cohort | None]]
 
 
 @dataclass(slots=True)
 class Whole:
-    """One cohort at one endpoint; ``fill`` makes what is replayed where it never fails."""
+    """One cohort at one endpoint; ``fill`` makes what is replayed where it never fails, for the request at a place."""
 
     player: Player
     cohort: Cohort
@@ -40,14 +41,16 @@ class Whole:
             spared += len(trial.played)
             self.tell(f"not one of {spared} replays with a fresh prefix cache fails; with what it holds:")
             trial = await self._counted(self.cohort.model_copy(update={"fresh_cache": False}))
-        if self._goes_on(trial) and (filled := await self.fill()) is not None:
-            spared += len(trial.played)
-            self.tell(f"not one of {spared} replays fails; with {FILLED}:")
-            trial = await self._counted(filled)
-            return trial, _chosen(trial, spared)
         if trial.failures:
-            return trial, _chosen(trial, 0)
-        return trial, Baseline(0, spared + len(trial.played), self.cohort.victim, self.cohort.judged, ())
+            return trial, _chosen(trial)
+        spared += len(trial.played)
+        for place in fillable(self.cohort):
+            if self._goes_on(trial) and (filled := await self.fill(place)) is not None:
+                self.tell(f"not one of {spared} replays fails; with {FILLED}:")
+                trial = await self._counted(filled)
+                if trial.failures:
+                    return trial, replace(_chosen(trial), spared=spared, harmed=place)
+        return trial, Baseline(0, spared, self.cohort.victim, self.cohort.judged, ())
 
     def _goes_on(self, trial: Trial) -> bool:
         return not trial.failures and bool(trial.played) and self._allowed()
@@ -67,13 +70,13 @@ class Whole:
         return trial
 
 
-def _chosen(trial: Trial, spared: int) -> Baseline:
+def _chosen(trial: Trial) -> Baseline:
     """Whose answers count from here on: all, or only those that failed where these are few."""
     counts, whole = trial.struck, trial.cohort
     judged, replays = whole.judged, len(trial.played)
     places, failed = len(judged), sum(counts.values())
     if len(counts) < CROWDED * places * (1 - (1 - 1 / places) ** failed):
         judged = tuple(sorted(counts))  # an even spread would have reached more of them
-    shares = shares_of([counts[place] for place in judged], replays) if replays else ()
+    shares = shares_of([counts[place] for place in judged], replays)
     victim = max(judged, key=lambda place: (counts[place], place == whole.victim))
-    return Baseline(trial.failures, replays, victim, judged, shares, whole.fresh_cache, spared)
+    return Baseline(trial.failures, replays, victim, judged, shares, whole.fresh_cache)
