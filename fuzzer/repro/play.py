@@ -13,7 +13,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
+from fuzzer.errors import UnavailableError
 from fuzzer.finding import Finding
+from fuzzer.history.messages import Message
 from fuzzer.history.records import AnyRecord, Arm, Block, Done, Exchange, Opened, Prompt, Sent
 from fuzzer.history.schedule import Release, Scheduled, Send
 from fuzzer.judge import Judge
@@ -25,10 +27,12 @@ from fuzzer.repro.cohort import Cohort
 from fuzzer.summary import EndpointSummary
 from fuzzer.traffic.driver import Driver, Prompts, StageSpec
 from fuzzer.traffic.memo import Memo
+from fuzzer.wire.params import Params
 
 CELL = "replay"
 ARM: Arm = "candidate"
 _AT_ONCE = 8  # replays that are sent in one stage
+_QUESTION = (Message(role="user", content="Say OK."),)
 _WASHED = 4  # unrelated requests that are sent together
 
 
@@ -88,12 +92,33 @@ class Player:
 
 @asynccontextmanager
 async def playing(endpoint: Endpoint, sampling: Sampling) -> AsyncIterator[Player]:
-    """An endpoint, asked who it is and what it takes. Raises UnavailableError where it cannot be reached."""
+    """An endpoint, asked who it is and what it takes, and then a plain question.
+
+    Raises UnavailableError where it cannot be reached, or refuses that: then no replay would tell anything.
+    """
     if endpoint.name == "reference":  # no candidate may be called so, and this one is asked like a candidate
         endpoint = endpoint.model_copy(update={"name": "control"})
     plan = Plan(candidates=(endpoint,), sampling=sampling)
     async with AsyncExitStack() as stack:
-        yield Player(await open_end(stack, plan, PromptPool.of(plan), ARM, endpoint))
+        player = Player(await open_end(stack, plan, PromptPool.of(plan), ARM, endpoint))
+        await _willing(player, sampling)
+        yield player
+
+
+async def _willing(player: Player, sampling: Sampling) -> None:
+    params = Params(max_tokens=8, stream=sampling.stream, thinking=sampling.thinking)
+    reply = await player.end.client.ask(_QUESTION, params)
+    player.spent.requests += 1
+    if refuses(reply.http_status):
+        raise UnavailableError(
+            f"{player.end.title} at {player.end.endpoint.url} refuses a plain request ({reply.detail}); "
+            f"look at --model ({player.end.client.endpoint.model}), --api-key-env and --header"
+        )
+
+
+def refuses(status: object) -> bool:
+    """Whether an HTTP status blames the request; 408 and 429 blame the server's load."""
+    return isinstance(status, int) and 400 <= status < 500 and status not in (408, 429)
 
 
 class Trial:

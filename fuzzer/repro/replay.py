@@ -10,19 +10,17 @@ from pydantic import Field
 
 from fuzzer.errors import UnavailableError
 from fuzzer.finding import Finding
-from fuzzer.history.messages import Message, Record
-from fuzzer.plan import Endpoint, Sampling
+from fuzzer.history.messages import Record
+from fuzzer.plan import Endpoint
 from fuzzer.repro.alike import kind_of, same_kind
 from fuzzer.repro.bundle import Bundle, Tally
-from fuzzer.repro.play import Played, Player, playing
+from fuzzer.repro.play import Played, playing, refuses
 from fuzzer.repro.script import expected, needed
 from fuzzer.stats.intervals import rule_out
-from fuzzer.wire.params import Params
 
 Verdict = Literal["reproduced", "gone", "changed kind", "too few"]
 EXITS: dict[Verdict, int] = {"reproduced": 1, "changed kind": 1, "gone": 0, "too few": 3}
 LEAST, MOST = 10, 400  # replays unless a number is given
-_QUESTION = (Message(role="user", content="Say OK."),)
 
 
 class Replayed(Record):
@@ -84,31 +82,13 @@ async def replay(bundle: Bundle, endpoint: Endpoint, times: int | None = None) -
     """
     enough = needed(bundle)
     async with playing(endpoint, bundle.cohort.sampling) as player:
-        await willing(player, bundle.cohort.sampling)
         trial = player.trial(bundle.cohort, bundle.finding)
         played = await trial.run(times or min(MOST, max(LEAST, enough)))
     return compared(bundle, endpoint, played, enough)
 
 
-async def willing(player: Player, sampling: Sampling) -> None:
-    """Ask a plain question. Raises UnavailableError where that is refused: then no replay would tell anything."""
-    params = Params(max_tokens=8, stream=sampling.stream, thinking=sampling.thinking)
-    reply = await player.end.client.ask(_QUESTION, params)
-    player.spent.requests += 1
-    if _refuses(reply.http_status):
-        raise UnavailableError(
-            f"{player.end.title} at {player.end.endpoint.url} refuses a plain request ({reply.detail}); "
-            f"look at --model ({player.end.client.endpoint.model}), --api-key-env and --header"
-        )
-
-
-def _refuses(status: object) -> bool:
-    """Whether an HTTP status blames the request; 408 and 429 blame the server's load."""
-    return isinstance(status, int) and 400 <= status < 500 and status not in (408, 429)
-
-
 def _refusal(finding: Finding) -> bool:
-    return finding.kind == "service" and _refuses(finding.evidence.get("http_status"))
+    return finding.kind == "service" and refuses(finding.evidence.get("http_status"))
 
 
 def compared(bundle: Bundle, endpoint: Endpoint, played: Sequence[Played], enough: int) -> Replayed:
