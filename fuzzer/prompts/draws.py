@@ -53,6 +53,6 @@ def _shuffled(key: int, slot: int) -> tuple[int, int]:
     return left, right
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=16_384)  # some thousand names; a soak has another seed every leg
 def _mix(key: int, turn: int, value: int) -> int:
     return int.from_bytes(hashlib.blake2b(f"{key}/{turn}/{value}".encode(), digest_size=8).digest(), "big")
