@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fuzzer.errors import HistoryError, SpecfuzzError
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def mistake_of(error: BaseException, directory: Path) -> SpecfuzzError:
@@ -29,5 +29,5 @@ def mistake_of(error: BaseException, directory: Path) -> SpecfuzzError:
 
 
 def disk_full(error: SpecfuzzError) -> bool:
-    """Whether a mistake is that there is no room left, or no more of it for this user."""
+    """Whether a mistake is that there is no room left, or no more of it for this user, process or file."""
     return isinstance(error, HistoryError) and any(os.strerror(code) in str(error) for code in _FULL)

@@ -13,7 +13,6 @@ from fuzzer.history.appending import Appending
 from fuzzer.soak.conduct import soak
 
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["tests.soak.dying"])
 
 
 def die(directory: Path, after: int, *, torn: bool) -> int | None:
