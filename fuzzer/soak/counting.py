@@ -18,10 +18,10 @@ _EXAMPLE = 200  # characters of a finding's line that a night keeps
 def counted(summary: Summary, began: Began, *, boot: int, active: float, first_request: int, ended: str) -> Leg:
     """A leg as a night keeps it. The two ends got equally many requests, so half of the exchanges are the candidate's.
 
-    ``active`` is how long the soak had been at work when the leg ended, in seconds. Where an end was not there, the leg
-    fails for nothing but what was seen in answers.
+    ``active`` is how long the soak had been at work when the leg ended, in seconds. Where an end was not there, or
+    began anew, the leg fails for nothing but what was seen in answers.
     """
-    gone = {cell.key for cell in summary.cells if absent(cell)}
+    gone = _undecided(summary)
     fails = any(cell.status == "fail" and cell.key not in gone for cell in summary.cells)
     findings = tuple(_findings(summary, began.schedule))
     verdict, exit_status = summary.verdict, summary.exit_status
@@ -44,13 +44,21 @@ def counted(summary: Summary, began: Began, *, boot: int, active: float, first_r
         first_request=first_request,
         verdict=verdict,
         exit_status=exit_status,
-        reasons=(*filter(None, map(absent, summary.cells)), *(f"{reason.code}: {reason.message}" for reason in told)),
-        cells=tuple(_cell(cell, summary) for cell in summary.cells if cell.rate.n or cell.blocks),
+        reasons=(*gone.values(), *(f"{reason.code}: {reason.message}" for reason in told)),
+        cells=tuple(
+            _cell(cell, summary, decides=cell.key not in gone) for cell in summary.cells if cell.rate.n or cell.blocks
+        ),
         findings=findings,
         exchanges=summary.exchanges,
         candidate_requests=summary.exchanges // (2 if summary.reference_used else 1),
         lost=summary.lost,
     )
+
+
+def _undecided(summary: Summary) -> dict[str, str]:
+    """The cells that decide nothing, whatever failed in them, and why: an end was not there, or began anew."""
+    anew = {reason.cell: f"{reason.code}: {reason.message}" for reason in summary.reasons if reason.code == "restarted"}
+    return {cell.key: why for cell in summary.cells if (why := absent(cell) or anew.get(cell.key, ""))}
 
 
 def absent(cell: CellSummary) -> str:
@@ -76,7 +84,7 @@ def end_of(why: str) -> str:
     return "the reference" if "reference" in why else "the candidate"
 
 
-def _cell(cell: CellSummary, summary: Summary) -> CellCount:
+def _cell(cell: CellSummary, summary: Summary, *, decides: bool) -> CellCount:
     floor = cell.noise_floor
     judged = floor is not None and floor.judged and cell.role == "gated"
     service, paired = cell.service or _NO_PAIRS, cell.paired or _NO_PAIRS
@@ -88,7 +96,7 @@ def _cell(cell: CellSummary, summary: Summary) -> CellCount:
         lm_head=cell.lm_head,
         concurrency=cell.concurrency,
         schedule=cell.schedule,
-        counted=cell.status not in ("vacuous", "not-run") and cell.rate.n > 0 and not absent(cell),
+        counted=cell.status not in ("vacuous", "not-run") and cell.rate.n > 0 and decides,
         k=cell.rate.k,
         n=cell.rate.n,
         reference_k=reference.k if reference else 0,

@@ -58,3 +58,14 @@ def test_outages_send_no_more_traffic_there_and_break_no_night() -> None:
     assert not hit(away)
     assert told.verdict == "inconclusive"
     assert any("nothing counts in its 1 leg: outage: 64 requests" in reason.message for reason in told.reasons)
+
+
+def test_a_leg_in_which_the_server_began_anew_fails_for_nothing_but_what_answers_showed() -> None:
+    fine = gate_cell(8, 64, reference=(0, 64), status="fail")
+    anew = Reason(code="restarted", cell=fine.key, message="the candidate was restarted in mid-run")
+    lost = Reason(code="service-failures", cell=fine.key, message="8 requests failed only on the candidate")
+    for findings, verdict in (((), "inconclusive"), ((group(bleed(), breaks_gate=True),), "fail")):
+        told = summary("fail", 1, (lost, anew), (fine,), findings=findings)
+        made = counted(told, began(1), boot=2, active=60.0, first_request=0, ended="2026-11-29T22:01:00+00:00")
+        assert (made.verdict, made.cells[0].counted) == (verdict, False)
+        assert made.reasons == ("restarted: the candidate was restarted in mid-run",)
