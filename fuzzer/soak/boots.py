@@ -15,13 +15,15 @@ class BootWatch:
     """Listens to the stages of all legs, and tells of each new boot of a candidate, the first one too.
 
     ``counters`` are the last ones of each candidate, from an earlier process of the soak too. An engine without
-    counters has one boot for all that can be told.
+    counters has one boot for all that can be told. ``answers``: the last stage ended with a candidate that told its
+    counters.
     """
 
     def __init__(self, boots: int, counters: dict[str, Counters], booted: Callable[[Boot], None]) -> None:
         self._boots = boots
         self.counters = counters
         self._booted = booted
+        self.answers = False
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
@@ -29,6 +31,7 @@ class BootWatch:
             return
         if self._boots == 0:
             self._next("the soak began")
+        self.answers = event.stage.after is not None
         name = event.stage.endpoint
         for seen in (event.stage.before, event.stage.after):
             if seen is None:

@@ -26,7 +26,7 @@ from fuzzer.repro.collect import bundle_run, wanted
 from fuzzer.run import Run, gate, go_on, with_headers
 from fuzzer.soak import disk
 from fuzzer.soak.boots import BootWatch
-from fuzzer.soak.counting import UNREACHED, absent, counted, end_of
+from fuzzer.soak.counting import CANDIDATE, UNREACHED, absent, counted, end_of
 from fuzzer.soak.directory import (
     bundles_of,
     ended_summary,
@@ -282,8 +282,8 @@ class _Conductor:
             self._bundle(run.directory, summary)
         self.ledger.write(Ended(leg=leg, counters=self.boots.counters))
         missing = next(filter(None, map(absent, summary.cells)), "")
-        started_anew = UNREACHED in missing and leg.boot != max(began.boot, 1)  # then it is here again
-        if missing and not started_anew:
+        back = UNREACHED in missing and end_of(missing) == CANDIDATE and self.boots.answers
+        if missing and not back:
             self._away(end_of(missing), missing, leg.ended, self.active)
         disk.compress(self.directory, leg)
         self._make_room()

@@ -8,6 +8,7 @@ from fuzzer.night import CellCount, FindingCount, Leg
 from fuzzer.soak.ledger import Began
 from fuzzer.summary import CellSummary, FindingGroup, Paired, Summary
 
+CANDIDATE = "the candidate"
 UNREACHED = "found no connection"
 _UNREACHED = ("connect", "tls", "timeout-connect")
 _NOT_LET_IN = ("refused", "overloaded", "unauthorised", *_UNREACHED)
@@ -81,7 +82,7 @@ def absent(cell: CellSummary) -> str:
 
 def end_of(why: str) -> str:
     """The end that a reason for measuring nothing speaks of."""
-    return "the reference" if "reference" in why else "the candidate"
+    return "the reference" if "reference" in why else CANDIDATE
 
 
 def _cell(cell: CellSummary, summary: Summary, *, decides: bool) -> CellCount:
