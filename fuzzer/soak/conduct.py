@@ -64,6 +64,7 @@ from fuzzer.soak.ledger import (
     now,
     read_soak,
 )
+from fuzzer.soak.liveness import Liveness
 from fuzzer.soak.mistakes import disk_full, mistake_of
 from fuzzer.soak.pooled import fresh
 from fuzzer.soak.rotation import choose, leg_plan
@@ -104,6 +105,7 @@ class _Conductor:
     headers: dict[str, str]
     stop: anyio.Event = field(default_factory=anyio.Event)
     boots: BootWatch = field(init=False)
+    liveness: Liveness = field(init=False)
     bundles: dict[str, str] = field(default_factory=dict)
     partial: Leg | None = None
     stopped: NightReason | None = None
@@ -243,6 +245,7 @@ class _Conductor:
             self.ledger.write(Lost(number=began.number, why=str(error)))
 
     def _begin(self, began: Began, *, again: bool) -> None:
+        self.liveness = Liveness(self.soak.plan.sampling.timeout)
         self.findings.begin(began.run_id, again=again)
         self.tell(LegBegan(began, self.left))
 
@@ -251,7 +254,7 @@ class _Conductor:
         return Embedding(self.stop, recall=began.purpose == "anchor")
 
     def _hearing(self) -> list[Listener]:
-        return [self.boots, self.findings, *self.listeners]
+        return [self.boots, self.liveness, self.findings, *self.listeners]
 
     def _end(self, began: Began, run: Run, *, again: bool = False) -> bool:
         """Count a leg that has ended; false if it measured nothing. One that was broken off is left open.
@@ -266,6 +269,7 @@ class _Conductor:
             active=self.active,
             first_request=self._first_request(max(state.boot, 1)),
             ended=now(),
+            silences=self.liveness.silences,
         )
         if self.stop.is_set() and summary.verdict == "interrupted":
             self.partial = leg
@@ -281,7 +285,7 @@ class _Conductor:
         if leg.verdict == "fail":
             self._bundle(run.directory, summary)
         self.ledger.write(Ended(leg=leg, counters=self.boots.counters))
-        missing = next(filter(None, map(absent, summary.cells)), "")
+        missing = next(filter(None, (absent(cell, self.liveness.silences) for cell in summary.cells)), "")
         back = UNREACHED in missing and end_of(missing) == CANDIDATE and self.boots.answers
         if missing and not back:
             self._away(end_of(missing), missing, leg.ended, self.active)

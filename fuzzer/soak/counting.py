@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fuzzer.night import CellCount, FindingCount, Leg
 from fuzzer.soak.ledger import Began
+from fuzzer.soak.liveness import Silences
 from fuzzer.summary import CellSummary, FindingGroup, Paired, Summary
 
 CANDIDATE = "the candidate"
@@ -14,15 +15,25 @@ _UNREACHED = ("connect", "tls", "timeout-connect")
 _NOT_LET_IN = ("refused", "overloaded", "unauthorised", *_UNREACHED)
 _NO_PAIRS = Paired(b=0, c=0, p=1.0, unit="", against="")
 _EXAMPLE = 200  # characters of a finding's line that a night keeps
+_NO_SILENCES: Silences = {}
 
 
-def counted(summary: Summary, began: Began, *, boot: int, active: float, first_request: int, ended: str) -> Leg:
+def counted(
+    summary: Summary,
+    began: Began,
+    *,
+    boot: int,
+    active: float,
+    first_request: int,
+    ended: str,
+    silences: Silences = _NO_SILENCES,
+) -> Leg:
     """A leg as a night keeps it. The two ends got equally many requests, so half of the exchanges are the candidate's.
 
     ``active`` is how long the soak had been at work when the leg ended, in seconds. Where an end was not there, or
     began anew, the leg fails for nothing but what was seen in answers.
     """
-    gone = _undecided(summary)
+    gone = _undecided(summary, silences)
     fails = any(cell.status == "fail" and cell.key not in gone for cell in summary.cells)
     findings = tuple(_findings(summary, began.schedule))
     verdict, exit_status = summary.verdict, summary.exit_status
@@ -56,23 +67,28 @@ def counted(summary: Summary, began: Began, *, boot: int, active: float, first_r
     )
 
 
-def _undecided(summary: Summary) -> dict[str, str]:
+def _undecided(summary: Summary, silences: Silences) -> dict[str, str]:
     """The cells that decide nothing, whatever failed in them, and why: an end was not there, or began anew."""
     anew = {reason.cell: f"{reason.code}: {reason.message}" for reason in summary.reasons if reason.code == "restarted"}
-    return {cell.key: why for cell in summary.cells if (why := absent(cell) or anew.get(cell.key, ""))}
+    return {cell.key: why for cell in summary.cells if (why := absent(cell, silences) or anew.get(cell.key, ""))}
 
 
-def absent(cell: CellSummary) -> str:
+def absent(cell: CellSummary, silences: Silences = _NO_SILENCES) -> str:
     """Which end was not there in a cell, in words; "" if both were.
 
     A server that is down, asks for another key, serves another model or is still loading answers nothing wrong. It is
     told from one that drops requests now and then by all N in flight having found no connection, or by no request
-    being let in; a refused key is one at once.
+    being let in; a refused key is one at once. A process that stands still is told from one that hangs by the
+    ``silences``: all N in flight timed out, and nothing else came either.
     """
     for name, arm in cell.arms.items():
         unreached, refused = sum(arm.error.get(how, 0) for how in _UNREACHED), arm.error.get("unauthorised", 0)
         if unreached >= max(cell.concurrency, 2):
             return f"outage: {unreached} requests {UNREACHED} to the {name}, so these answers decide nothing"
+        if (silent := silences.get((cell.key, name), 0)) >= max(cell.concurrency, 2):
+            return (
+                f"outage: {silent} requests timed out and the {name} gave no sign of life: these answers decide nothing"
+            )
         if refused:
             return f"outage: the {name} refused the API key {refused} times, so these answers decide nothing"
         if 0 < arm.sent <= sum(arm.error.get(how, 0) for how in _NOT_LET_IN):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fuzzer.soak.counting import counted
+from fuzzer.events import Event, ExchangeDone, LoadSeen, StageStarted
+from fuzzer.soak.counting import absent, counted
+from fuzzer.soak.liveness import Liveness
 from fuzzer.soak.rotation import hit
 from fuzzer.summary import ArmCounts, CellSummary, FindingGroup, Reason
 from tests.report.factory import bleed, group, summary
@@ -13,6 +15,9 @@ from tests.report.factory import cell as gate_cell
 from .factory import cell as night_cell
 from .factory import leg, night
 from .test_ledger import began
+
+CELL = "candidate/bf16/c8/closed-loop"
+LOAD = LoadSeen("candidate", 8, 0, None)
 
 
 def dead(how: str, failed: int, *, arm: str = "candidate") -> CellSummary:
@@ -58,6 +63,31 @@ def test_outages_send_no_more_traffic_there_and_break_no_night() -> None:
     assert not hit(away)
     assert told.verdict == "inconclusive"
     assert any("nothing counts in its 1 leg: outage: 64 requests" in reason.message for reason in told.reasons)
+
+
+def timed_out(timeout: float, *before: Event, count: int = 8) -> Liveness:
+    """So many time-outs of a candidate that told its load, or whatever came before."""
+    heard = Liveness(timeout)
+    late = ExchangeDone("candidate", "measure", "timeout-read")
+    for event in (StageStarted(CELL, "candidate", "measure", 0, 16, 8), *before, *[late] * count):
+        heard(event)
+    return heard
+
+
+@pytest.mark.parametrize(
+    ("heard", "silent"),
+    [
+        (timed_out(0.0, LOAD), 8),  # nothing came for half of no time at all
+        (timed_out(1000.0, LOAD), 0),  # it said how busy it was: a hang
+        (timed_out(0.0), 0),  # without metrics nobody can tell
+        (timed_out(0.0, ExchangeDone("candidate", "measure", "ok")), 0),
+        (timed_out(0.0, LOAD, count=7), 7),
+    ],
+)
+def test_a_process_that_stands_still_is_told_from_one_that_hangs(heard: Liveness, silent: int) -> None:
+    one = dead("timeout-read", 40).model_copy(update={"key": CELL})
+    assert heard.silences[CELL, "candidate"] == silent
+    assert bool(absent(one, heard.silences)) == (silent >= 8)
 
 
 def test_a_leg_in_which_the_server_began_anew_fails_for_nothing_but_what_answers_showed() -> None:
