@@ -144,15 +144,15 @@ def restarts(server: Server) -> Script:
     yield from until(leg_over)
     server.kill()
     server.boot()
-    yield from until(measuring(LEVEL))  # leg 2: it is back before anyone has missed it
+    yield from until(measuring(LEVEL))  # leg 2: it is back at once
     yield from requests("ok", 1)
     server.kill()
     server.boot()
     yield from until(leg_over)
-    yield from until(measuring(LEVEL))  # leg 3: it is back when all in flight have found nobody
+    yield from until(measuring(LEVEL))  # leg 3: it is back when some have found nobody
     yield from requests("ok", 1)
     server.kill()
-    yield from requests("connect", LEVEL)
+    yield from requests("connect", LEVEL // 2)
     server.boot()
     yield from until(leg_over)
     yield from until(leg_over)  # leg 4 is clean
@@ -175,11 +175,11 @@ def test_restarted_five_times_the_night_has_six_boots_and_what_it_missed_counts_
     legs = {leg.number: leg for leg in night.legs}
     assert [leg.boot for leg in night.legs] == [1, 3, 4, 4, 5, 6]
     assert read_ledger(directory).void == {5}
-    missed = {2: "restarted: the candidate", 3: "found no connection to the candidate", 6: "outage: "}
-    for number, why in missed.items():
-        assert legs[number].verdict == "inconclusive"
-        assert not gated(legs[number]).counted
-        assert any(why in reason for reason in legs[number].reasons)
+    missed = (2, 3, 6)
+    for number in missed:
+        assert (legs[number].verdict, gated(legs[number]).counted) == ("inconclusive", False)
+        assert legs[number].reasons
+    assert any(reason.startswith("outage: ") for reason in legs[6].reasons)
     assert all(gated(leg).k == 0 for leg in night.legs if leg.number not in missed)
     assert [outage.end for outage in night.outages] == ["the candidate"] * 2  # for leg 5, and in leg 6
     assert night.judged == 3 * LEG
