@@ -132,6 +132,12 @@ def shrink(
     if reduced.bundle is None:
         _tell(f"{reduced.why}; nothing is written")
         raise typer.Exit(TOO_FEW)
+    if (smaller := _smaller(folder / f"{name}-shrunk", reduced.bundle.cohort.size)) is not None:
+        _tell(
+            f"{folder / f'{name}-shrunk'} is kept, which has {smaller} requests; this came to no fewer than "
+            f"{reduced.bundle.cohort.size}"
+        )
+        raise typer.Exit(0)
     made = write(
         reduced.bundle,
         folder,
@@ -143,6 +149,18 @@ def shrink(
         _json({"bundle": str(made), "shrunk": reduced.bundle.shrunk and reduced.bundle.shrunk.model_dump(mode="json")})
     else:
         _say((*shrunk(reduced.bundle), f"bundle: {made}"))
+
+
+def _smaller(path: Path, size: int) -> int | None:
+    """How many requests the bundle at a path has, where it is there and has fewer than so many."""
+    from contextlib import suppress
+
+    from fuzzer.repro.bundle import BundleError, read_bundle
+
+    with suppress(BundleError):
+        known = read_bundle(path).cohort.size
+        return known if known < size else None
+    return None
 
 
 def repro(

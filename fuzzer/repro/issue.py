@@ -49,7 +49,8 @@ def _title(bundle: Bundle, tracker: Tracker) -> str:
         "service": "request fails or hangs",
         "self-consistency": "reply contradicts its own tokens or usage",
     }.get(bundle.finding.kind, bundle.finding.kind)
-    where = f"at concurrency {bundle.concurrency} with speculative decoding"
+    width = bundle.cohort.width if bundle.shrunk else bundle.concurrency
+    where = f"at concurrency {width} with speculative decoding"
     return f"{prefix}{what} {where} ({prose(bundle.finding.sub_kind)})"
 
 
@@ -117,7 +118,7 @@ def _description(bundle: Bundle, script: bool) -> str:
     parts = [
         line(bundle.finding.summary, 600),
         _counts(bundle),
-        *([f"**What it needs:** {line(bundle.shrunk.sentence)}"] if bundle.shrunk else []),
+        *([f"**What it needs:** {line(bundle.shrunk.sentence.removeprefix('needs '))}"] if bundle.shrunk else []),
         _reproduction(bundle, script),
         f"**What came back**\n\n{_replies(bundle)}",
         f"**The requests** (exact bodies in `bundle.json`)\n\n{_table(bundle)}",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fuzzer.finding import CERTAINTIES, Certainty, Finding, read_findings, unbundled
 from fuzzer.history.messages import Record
-from fuzzer.manifest import FINDINGS, Manifest, read_manifest
+from fuzzer.manifest import FINDINGS, MANIFEST, Manifest, read_manifest
 from fuzzer.repro.bundle import BUNDLE, BundleError, read_bundle
 from fuzzer.repro.collect import BUNDLES
 
@@ -48,10 +48,14 @@ class _Group:
 
 
 def known(directories: Sequence[Path]) -> list[Known]:
-    """The groups of these runs' candidates, the surest and most frequent first. Raises HistoryError."""
+    """The groups of these runs' candidates, the surest and most frequent first; other directories are passed over.
+
+    Raises HistoryError for a run that cannot be read, and where there is none.
+    """
     groups: dict[tuple[str, str], _Group] = {}
     bundles: dict[str, tuple[int, str]] = {}
-    for directory in directories:
+    runs = [directory for directory in directories if (directory / MANIFEST).exists()] or directories
+    for directory in runs:
         manifest = read_manifest(directory)
         schedules = {cell.key: cell.schedule for cell in manifest.plan.cells()}
         for finding in read_findings(directory / FINDINGS):
@@ -61,7 +65,7 @@ def known(directories: Sequence[Path]) -> list[Known]:
             _add(groups.setdefault(place, _Group()), manifest, finding)
         for key, size, path in _bundles(directory):
             bundles[key] = min(bundles.get(key, (size, path)), (size, path))
-    rows = [_row(place, group, bundles, len(directories)) for place, group in groups.items()]
+    rows = [_row(place, group, bundles, len(runs)) for place, group in groups.items()]
     return sorted(
         rows, key=lambda row: (CERTAINTIES.index(row.certainty), -row.runs, -row.count, row.key, row.schedule)
     )

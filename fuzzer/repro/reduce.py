@@ -95,7 +95,7 @@ def _smaller(bundle: Bundle, result: Result, asked: EndpointSummary) -> Bundle:
             "seen": tuple(seen),
             "stages": (),
             "shrunk": result.shrunk,
-            "notes": (*bundle.notes, "the counters are those of the run's own bundle"),
+            "notes": (*bundle.notes, "the engine's counters are in the run's own bundle"),
         }
     )
 

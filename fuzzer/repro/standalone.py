@@ -52,7 +52,7 @@ def verdict(check: dict[str, Any], reply: dict[str, Any]) -> str:
         return ""
     for span in check.get("foreign", ()):
         if holds(text, span):
-            return f"holds {span!r}, which stands in another request only"
+            return f"holds {span!r}, which belongs to another request"
     for mark in check.get("marks", ()):
         if mark in text:
             return f"holds {mark!r}, which no healthy reply does"
@@ -325,13 +325,18 @@ def main() -> int:
     print(CASE["title"])
     failed = 0
     unjudged: list[Told] = []
-    for round_ in range(1, given.times + 1):
-        told = play(server, CASE["releases"], round_)
-        wrong = [one for one in told if one.wrong]
-        unjudged += [one for one in told if not one.judged]
-        failed += bool(wrong)
-        for one in wrong[:1]:
-            print(f"round {round_}: the reply to {one.name} {one.wrong}: {one.text[:SHOWN]!r}", flush=True)
+    rounds = 0
+    try:
+        for rounds in range(1, given.times + 1):
+            told = play(server, CASE["releases"], rounds)
+            wrong = [one for one in told if one.wrong]
+            unjudged += [one for one in told if not one.judged]
+            failed += bool(wrong)
+            for one in wrong[:1]:
+                print(f"round {rounds}: the reply to {one.name} {one.wrong}; the reply is {one.text[:SHOWN]!r}", flush=True)
+    except KeyboardInterrupt:
+        print(f"stopped in round {rounds}: {failed} failed before it")
+        return 130
     print(f"{failed} of {given.times} failed")
     if unjudged and not failed:
         count, why = len(unjudged), unjudged[0].text[:SHOWN]

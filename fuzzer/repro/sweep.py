@@ -35,6 +35,7 @@ EXITS: dict[Outcome, int] = {
     "unavailable": 4,
     "interrupted": 130,
 }
+INTERRUPTED = EXITS["interrupted"]
 TRIED = 3  # bundles of a failing leg that are replayed until one shows again
 _SIZE = ("bound-open", "too-few-judged")  # reasons that may speak of the sample's size alone
 
@@ -103,12 +104,14 @@ async def reproduce(
         plan = plan_of(base, preset, leg, wanted.requests)
         run = await gate(plan, out=wanted.out, listeners=listeners())
         lines += _lines(run.summary, leg)
-        status = run.summary.exit_status
+        status = INTERRUPTED if read_manifest(run.directory).interrupted else run.summary.exit_status
         if status == 1:
             return await _found(plan, run, wanted, lines, tell)
-        if status in (4, 130):
-            outcome: Outcome = "interrupted" if status == 130 else "unavailable"
-            return Reproduction(outcome, _why(run.summary), lines, run)
+        if status == INTERRUPTED:
+            why = f"go on with the run alone: specfuzz resume {run.directory}; or begin again with the same command"
+            return Reproduction("interrupted", why, lines, run)
+        if status == EXITS["unavailable"]:
+            return Reproduction("unavailable", _why(run.summary), lines, run)
         if why := _weak(run.summary, plan.policy.requests or 1):
             weak.append(f"{leg.title}: {why}")
     if weak:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from fuzzer.errors import HistoryError
 from fuzzer.finding import Finding
 from fuzzer.manifest import FINDINGS, new_manifest, write_manifest
 from fuzzer.plan import Endpoint, Plan
@@ -26,3 +29,13 @@ def test_what_only_counters_or_neighbours_show_has_no_bundle_and_says_so(tmp_pat
     assert "no bundle: counts of the whole cell show it" in _lines(tmp_path, counted)
     assert "no bundle: it shows in a neighbour's request" in _lines(tmp_path, beside, beside)
     assert "no bundle" not in _lines(tmp_path, counted, single)  # one of them could have had one
+
+
+def test_directories_without_a_run_are_passed_over_and_nothing_but_those_is_a_mistake(tmp_path: Path) -> None:
+    for name in ("run", "power"):
+        (tmp_path / name).mkdir()
+    _lines(tmp_path / "run", bundle().finding)
+    (row,) = known([tmp_path / "power", tmp_path / "run"])
+    assert (row.runs, row.looked) == (1, 1)
+    with pytest.raises(HistoryError, match="no run here"):
+        known([tmp_path / "power"])

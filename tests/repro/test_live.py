@@ -39,7 +39,7 @@ from fuzzer.run import Run, gate
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.process import SimServer
 
-from .factory import bundle, cohort
+from .factory import bundle, cohort, pair
 
 SEED = 3
 FAULTY = SimConfig(speculative=True, seed=SEED, faults={"last-message-swap": 0.9})
@@ -236,6 +236,19 @@ def test_what_was_decided_at_a_faulty_server_says_nothing_of_a_clean_one(servers
     clean = servers.reduce(bundle, servers.clean, Budget(replays=16), state)
     assert (clean.bundle, clean.baseline.k, clean.baseline.n) == (None, 0, 16)
     assert clean.why == "the whole cohort did not fail: 0 of 16 replays"
+
+
+def test_a_smaller_bundle_that_is_there_already_is_kept(servers: Servers, tmp_path: Path) -> None:
+    bundle = read_bundle(servers.bundle)
+    made = write(bundle, tmp_path, name="found")
+    small = write(
+        bundle.model_copy(update={"cohort": pair(), "bodies": bundle.bodies[:2]}), tmp_path, name="found-shrunk"
+    )
+    arguments = ["shrink", str(made), "--candidate", servers.faulty.url, "--budget", "100"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0
+    assert "found-shrunk is kept, which has 2 requests" in result.stderr
+    assert read_bundle(small).cohort == pair()
 
 
 def test_a_budget_that_allows_nothing_is_not_told_as_no_failure(servers: Servers) -> None:
