@@ -333,7 +333,7 @@ def main() -> int:
             unjudged += [one for one in told if not one.judged]
             failed += bool(wrong)
             for one in wrong[:1]:
-                print(f"round {rounds}: the reply to {one.name} {one.wrong}; the reply is {one.text[:SHOWN]!r}", flush=True)
+                print(f"round {rounds}: the reply to {one.name} {one.wrong}; it says {one.text[:SHOWN]!r}", flush=True)
     except KeyboardInterrupt:
         print(f"stopped in round {rounds}: {failed} failed before it")
         return 130
