@@ -112,6 +112,7 @@ def shrink(
 
     import anyio
 
+    from fuzzer.report.words import plural
     from fuzzer.repro.bundle import read_bundle
     from fuzzer.repro.reduce import reduce
     from fuzzer.repro.secrets import secrets_of
@@ -134,7 +135,7 @@ def shrink(
         raise typer.Exit(TOO_FEW)
     if (smaller := _smaller(folder / f"{name}-shrunk", reduced.bundle.cohort.size)) is not None:
         _tell(
-            f"{folder / f'{name}-shrunk'} is kept, which has {smaller} requests; this came to no fewer than "
+            f"{folder / f'{name}-shrunk'} is kept, which has {plural(smaller, 'request')}; this came to no fewer than "
             f"{reduced.bundle.cohort.size}"
         )
         raise typer.Exit(0)
