@@ -144,16 +144,19 @@ class Shrinker:
 
     async def _baseline(self) -> Baseline:
         """How often the whole fails, from replays or from the book; what is reduced from here on."""
-        known = self.book.baseline
+        known, filled = self.book.baseline, None
         if known is None:
             whole = Whole(self.player, self.cohort, self.known, self.budget, self.tell, self._filled)
             trial, known = await whole.count()
             self._look(trial)
+            filled = trial.cohort if known.spared else None
             if known.k:
                 self.book.begin(known, self.player.spent.replays, self.player.spent.requests)
                 what = FILLED if known.spared else f"the whole cohort of {self.cohort.size}"
                 self.tell(f"{what}: {known.k} of {known.n} replays fail")
-        if known.spared and (filled := await self._filled(known.harmed)) is not None:
+        elif known.spared:
+            filled = await self._filled(known.harmed)
+        if filled is not None:
             self.cohort = filled
             self.steps.append(f"{FILLED}: {known.k} of {known.n} replays fail, of the whole not one of {known.spared}")
         self.cohort = self.cohort.model_copy(

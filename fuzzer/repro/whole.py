@@ -53,17 +53,17 @@ class Whole:
         return trial, Baseline(0, spared, self.cohort.victim, self.cohort.judged, ())
 
     def _goes_on(self, trial: Trial) -> bool:
-        return not trial.failures and bool(trial.played) and self._allowed()
+        return not trial.failures and bool(trial.played) and self._allowed(self.cohort)
 
-    def _allowed(self) -> bool:
+    def _allowed(self, cohort: Cohort) -> bool:
         spent = self.player.spent
-        return self.budget.allows(spent.replays, spent.requests, self.cohort.size)
+        return self.budget.allows(spent.replays, spent.requests, cohort.size)
 
     async def _counted(self, cohort: Cohort) -> Trial:
         """Replays until enough of them have failed."""
         trial = self.player.trial(cohort, self.known)
         while len(trial.played) < MOST and (trial.failures < ENOUGH or len(trial.played) < LEAST):
-            if not self._allowed():
+            if not self._allowed(cohort):
                 break
             few = len(trial.played) < LEAST
             await trial.run(1 if few else self.budget.together(self.player.spent.replays, 4))
