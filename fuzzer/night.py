@@ -2,14 +2,16 @@
 
 A soak is a row of *legs*: gates of a fixed size, each with its own run directory, seed and traffic. A *boot* is the
 life of the candidate's process; legs carry the number of theirs, from 1. Changes are additive only. Rates are shares
-from 0 to 1, times are seconds, moments are ISO 8601 in UTC.
+from 0 to 1, times are seconds, moments are ISO 8601 in UTC. A night holds thousands of legs and cells: dataclasses with
+slots take a tenth of a model's memory.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from fuzzer.figures import Figures
 from fuzzer.finding import Certainty, Kind
@@ -41,8 +43,11 @@ NightCode = Literal[
     "disk",
 ]
 
+_STRICT = ConfigDict(extra="forbid")
 
-class CellCount(Figures):
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class CellCount:
     """One cell of one leg: counts alone, so that legs add up.
 
     The candidate failed ``k`` of ``n`` judged answers, the reference ``reference_k`` of ``reference_n``; of the pairs
@@ -75,7 +80,8 @@ class CellCount(Figures):
     seconds_p50: float | None = None
 
 
-class FindingCount(Figures):
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class FindingCount:
     """The findings of one dedupe key in one leg; ``breaks`` if the leg failed for it. ``example`` is one line."""
 
     key: str
@@ -87,7 +93,8 @@ class FindingCount(Figures):
     example: str = ""
 
 
-class Leg(Figures):
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class Leg:
     """One leg that has ended.
 
     ``first_request`` is how many requests the candidate's boot had got from us when the leg began, ``active`` how long

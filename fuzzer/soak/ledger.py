@@ -146,7 +146,11 @@ _LINES: TypeAdapter[AnyLine] = TypeAdapter(Annotated[AnyLine, Field(discriminato
 
 @dataclass(slots=True)
 class State:
-    """What the ledger says, put together. ``damaged`` lines were left out."""
+    """What the ledger says, put together.
+
+    ``began`` are the legs that are open, ``found`` counts those that only their directory told of. ``damaged`` lines
+    were left out.
+    """
 
     legs: dict[int, Leg] = field(default_factory=dict)
     began: dict[int, Began] = field(default_factory=dict)
@@ -156,6 +160,7 @@ class State:
     dropped: set[int] = field(default_factory=set)
     lost: dict[int, str] = field(default_factory=dict)
     void: set[int] = field(default_factory=set)
+    found: int = 0
     processes: int = 0
     finished: bool = False
     stopped: NightReason | None = None
@@ -170,9 +175,11 @@ class State:
                 self.finished = False
             case Began():
                 self.began[line.number] = line
+                self.found += line.found
                 self.active = max(self.active, line.active)
             case Ended():
                 self.legs[line.leg.number] = line.leg
+                self.began.pop(line.leg.number, None)  # a night has thousands, and all that matters stands in the leg
                 self.counters |= line.counters
                 self.active = max(self.active, line.leg.active)
             case Booted():
@@ -183,8 +190,10 @@ class State:
                 self.dropped.add(line.number)
             case Lost():
                 self.lost[line.number] = line.why
+                self.began.pop(line.number, None)
             case Void():
                 self.void.add(line.number)
+                self.began.pop(line.number, None)
             case Finished():
                 self.finished, self.stopped = True, line.stopped
                 self.active = max(self.active, line.active)
@@ -197,8 +206,7 @@ class State:
     @property
     def open(self) -> list[Began]:
         """Legs that began and neither ended nor were given up, in order."""
-        over = {*self.legs, *self.lost, *self.void}
-        return [self.began[number] for number in sorted(self.began) if number not in over]
+        return [self.began[number] for number in sorted(self.began)]
 
     @property
     def known(self) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -176,7 +177,7 @@ def _opens(tests: Tests, soak: SoakManifest, state: State, ending: Ending) -> It
                 yield from _open(cell, soak)
     for number, why in state.lost.items():
         yield NightReason(code="leg-undecided", message=f"leg {number} is lost: {why}")
-    if unknown := sum(began.found for began in state.began.values()):
+    if unknown := state.found:
         lost = plural(unknown, "leg")
         text = f"soak.jsonl has lost {lost}, judged anew from their directories; boots and outages then are not known"
         yield NightReason(code="leg-undecided", message=text)
@@ -220,13 +221,12 @@ def _findings(legs: Sequence[Leg], bundles: Mapping[str, str]) -> list[NightFind
             seen = {"last": leg.number, "last_seen": leg.ended}
             if old is None:
                 groups[place] = NightFinding(
-                    **found.model_dump(exclude={"example"}),
+                    **dataclasses.asdict(found),
                     **seen,
                     legs=1,
                     first=leg.number,
                     first_seen=leg.started,
                     bundle=bundles.get(found.key, ""),
-                    example=found.example,
                 )
             else:
                 surest = min(old.certainty, found.certainty, key=CERTAINTIES.index)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from prometheus_client import generate_latest
@@ -41,7 +42,7 @@ def busy() -> NightMetrics:
     metrics = begun()
     exchange_ends(metrics)
     metrics(FindingSeen(factory.bleed()))
-    odd = counts(1, 9).model_copy(update={"candidate": HOSTILE, "lm_head": None, "key": "odd"})
+    odd = replace(counts(1, 9), candidate=HOSTILE, lm_head=None, key="odd")
     metrics.leg_ended(leg(counts(1, 40), odd))
     metrics.leg_begun(4, "anchor", "rounds", 2)
     metrics.boot(2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from fuzzer.night import Boot, CellCount, FindingCount, Leg, Night, Why
 from fuzzer.plan import Endpoint, Plan, Policy, ScheduleName
@@ -41,7 +42,7 @@ def cell(schedule: ScheduleName, k: int, n: int = 64, **update: object) -> CellC
         "reference_n": n,
         "b": k,
     }
-    return CellCount.model_validate(given | update)
+    return TypeAdapter(CellCount).validate_python(given | update)
 
 
 def leg(number: int, *cells: CellCount, **update: object) -> Leg:
@@ -65,7 +66,7 @@ def leg(number: int, *cells: CellCount, **update: object) -> Leg:
         "exchanges": 800,
         "candidate_requests": 400,
     }
-    return Leg.model_validate(given | update)
+    return TypeAdapter(Leg).validate_python(given | update)
 
 
 def soak(**update: object) -> SoakManifest:

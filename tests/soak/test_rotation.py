@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from itertools import pairwise
 
@@ -24,7 +25,7 @@ def run(count: int, every: float = 60.0, faulty: tuple[str, int] | None = None) 
         choice = choose(wanted, legs, number, number * every, ANCHOR)
         found = (BLEED,) if (choice.schedule, choice.concurrency) == faulty else ()
         made = leg(number, cell(choice.schedule, 0), active=(number + 1) * every, findings=found)
-        legs.append(made.model_copy(update=choice.model_dump()))
+        legs.append(dataclasses.replace(made, **choice.model_dump(exclude={"requests"})))
     return legs
 
 

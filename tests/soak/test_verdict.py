@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,7 @@ def test_healthy_nights_are_not_called_faulty_though_both_ends_err_now_and_then(
 
 def test_one_certain_finding_in_a_night_breaks_it() -> None:
     legs = drawn(np.random.default_rng(3), lambda _: 0.0)
-    legs[40] = legs[40].model_copy(update={"findings": (BLEED,)})
+    legs[40] = dataclasses.replace(legs[40], findings=(BLEED,))
     found = night(*legs)
     assert (found.verdict, codes(found)) == ("fail", {"certain-finding"})
     (group,) = found.findings

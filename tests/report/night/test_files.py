@@ -6,6 +6,7 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -41,13 +42,10 @@ def hostile_night(text: str) -> tuple[Night, TrendNote]:
     """A night that holds the text wherever a user or a server has a say."""
     night = factory.bad_boot()
     leg = factory.leg(3, 2, bled=1)
-    count = leg.cells[-1].model_copy(update={"key": text, "candidate": text, "lm_head": text})
-    found = leg.findings[-1].model_copy(update={"key": text, "schedule": text, "example": text})
-    leg = leg.model_copy(
-        update={
-            "run_id": text, "families": (text,), "started": text, "ended": text, "reasons": (text,),
-            "cells": (count,), "findings": (found,),
-        }
+    count = replace(leg.cells[-1], key=text, candidate=text, lm_head=text)
+    found = replace(leg.findings[-1], key=text, schedule=text, example=text)
+    leg = replace(
+        leg, run_id=text, families=(text,), started=text, ended=text, reasons=(text,), cells=(count,), findings=(found,)
     )  # fmt: skip
     cell = night.cells[-1].model_copy(
         update={"key": text, "candidate": text, "lm_head": text, "status": "fail", "reasons": (text,)}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fuzzer.night import Night, NightReason
@@ -113,15 +115,15 @@ def test_a_leg_is_clean_failed_broken_or_not_judged() -> None:
     assert outcome(clean) == "clean"
     assert outcome(factory.leg(1, 1)) == "failures"
     assert outcome(factory.leg(1, 1, bled=1)) == "FAIL"
-    uncounted = tuple(cell.model_copy(update={"counted": False}) for cell in clean.cells)
-    assert outcome(clean.model_copy(update={"cells": uncounted})) == "not judged"
+    uncounted = tuple(replace(cell, counted=False) for cell in clean.cells)
+    assert outcome(replace(clean, cells=uncounted)) == "not judged"
 
 
 def test_a_clock_that_was_set_back_moves_no_leg_before_the_night() -> None:
     leg = factory.leg(4, 0)
     assert hours(leg) == pytest.approx(4 * factory.MINUTES / 60)
-    assert hours(leg.model_copy(update={"started": factory.moment(900)})) == pytest.approx(leg.active / 3600)
-    assert hours(leg.model_copy(update={"started": "no moment"})) == pytest.approx(leg.active / 3600)
+    assert hours(replace(leg, started=factory.moment(900))) == pytest.approx(leg.active / 3600)
+    assert hours(replace(leg, started="no moment")) == pytest.approx(leg.active / 3600)
 
 
 def test_new_findings_come_first_and_nothing_is_new_where_no_earlier_night_is_known() -> None:
