@@ -20,7 +20,7 @@ from fuzzer.errors import HistoryError, SpecfuzzError, UsageError
 from fuzzer.events import Listener
 from fuzzer.history.packed import packed
 from fuzzer.manifest import HISTORY
-from fuzzer.night import LEGS, Boot, Leg, Night, NightReason, Outage
+from fuzzer.night import LEGS, Boot, Leg, Night, NightReason
 from fuzzer.report.files import SUMMARY
 from fuzzer.repro.collect import bundle_run, wanted
 from fuzzer.run import Run, gate, go_on, with_headers
@@ -43,13 +43,11 @@ from fuzzer.soak.events import (
     LegBegan,
     LegOver,
     NightJudged,
-    OutageSeen,
     SoakStarted,
     Tell,
 )
 from fuzzer.soak.findings import FindingLog
 from fuzzer.soak.ledger import (
-    Away,
     Began,
     Booted,
     Dropped,
@@ -66,6 +64,7 @@ from fuzzer.soak.ledger import (
 )
 from fuzzer.soak.liveness import Liveness
 from fuzzer.soak.mistakes import disk_full, mistake_of
+from fuzzer.soak.outages import Outages
 from fuzzer.soak.pooled import fresh
 from fuzzer.soak.rotation import choose, leg_plan
 from fuzzer.soak.verdict import Ending, judged
@@ -106,12 +105,11 @@ class _Conductor:
     stop: anyio.Event = field(default_factory=anyio.Event)
     boots: BootWatch = field(init=False)
     liveness: Liveness = field(init=False)
+    outages: Outages = field(init=False)
     bundles: dict[str, str] = field(default_factory=dict)
     partial: Leg | None = None
     stopped: NightReason | None = None
     unavailable: bool = False
-    away: Outage | None = None
-    _away_at: float = 0.0
     _worked: bool = False
     _since: float = field(default_factory=time.monotonic)
     _before: float = 0.0
@@ -121,6 +119,7 @@ class _Conductor:
         state = self.ledger.state
         self._before = state.active
         self.boots = BootWatch(state.boot, state.counters, self._booted)
+        self.outages = Outages(self.ledger, self.tell, lambda: self.active)
         self.bundles = bundles_of(self.directory)
         self.stopped = state.stopped  # a soak that is over is not judged better for being looked at again
         self.tell(SoakStarted(self.soak, str(self.directory), state.processes > 0, tuple(state.ordered)))
@@ -195,7 +194,7 @@ class _Conductor:
                     return
                 tries += 1
         if self.stopped is None or self.stopped.code != "outage" or self._over():
-            self.stopped = self.stopped or self._still_away()
+            self.stopped = self.stopped or self.outages.reason
             self.ledger.write(Finished(at=now(), active=self.active, stopped=self.stopped))
 
     async def _next(self) -> bool:
@@ -280,7 +279,7 @@ class _Conductor:
             self._unmeasured(began, run)
             return False
         self._worked = True
-        self._back(began.active)
+        self.outages.back(began.active)
         write_leg(run.directory, summary)
         if leg.verdict == "fail":
             self._bundle(run.directory, summary)
@@ -288,7 +287,8 @@ class _Conductor:
         missing = next(filter(None, (absent(cell, self.liveness.silences) for cell in summary.cells)), "")
         back = UNREACHED in missing and end_of(missing) == CANDIDATE and self.boots.answers
         if missing and not back:
-            self._away(end_of(missing), missing, leg.ended, self.active)
+            end = end_of(missing)
+            self.outages.missed(end, missing, leg.ended, self.liveness.stood(end.removeprefix("the ")))
         disk.compress(self.directory, leg)
         self._make_room()
         night = self._judge(running=True)
@@ -317,33 +317,7 @@ class _Conductor:
     def _missed(self, began: Began, why: str, directory: Path) -> None:
         self.ledger.write(Void(number=began.number))
         shutil.rmtree(directory, ignore_errors=True)
-        self._away(end_of(why), why, began.at, began.active)
-
-    def _away(self, end: str, why: str, since: str, active: float) -> None:
-        """An end is away, since then at the latest, in moments of the clock and in seconds at work."""
-        first = self.away is None
-        if self.away is None:
-            self._away_at = active
-            self.away = Outage(end=end, since=since, seconds=0.0, why=why)
-        self._note(self.away.model_copy(update={"end": end, "why": why}), self.active)
-        if first:
-            self.tell(OutageSeen(self.away, over=False))
-
-    def _note(self, outage: Outage, until: float) -> None:
-        self.away = outage.model_copy(update={"seconds": round(max(until - self._away_at, 0.0), 1)})
-        self.ledger.write(Away(outage=self.away))
-
-    def _still_away(self) -> NightReason | None:
-        if self.away is None:
-            return None
-        text = f"{self.away.end} could not be measured when the soak ended: {self.away.why}"
-        return NightReason(code="outage", message=text)
-
-    def _back(self, active: float) -> None:
-        if self.away is not None:
-            self._note(self.away, active)
-            self.tell(OutageSeen(self.away, over=True))
-            self.away = None
+        self.outages.away(end_of(why), why, began.at, began.active)
 
     def _bundle(self, directory: Path, summary: Summary) -> None:
         """Bundles of the kinds of finding that have none yet."""

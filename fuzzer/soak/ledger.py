@@ -323,6 +323,11 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def moment(seconds: float) -> str:
+    """A moment of `time.time`, as it is written down."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
 def leg_name(number: int, schedule: str) -> str:
     """The name of a leg's directory."""
     return f"{number:05d}-{schedule}"

@@ -5,12 +5,22 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from fuzzer.events import Event, ExchangeDone, LoadSeen, StageDone, StageStarted
 
 Silences = Mapping[tuple[str, str], int]  # requests that timed out without a sign of life, by cell and arm
 
 _TIMEOUTS = ("timeout-read", "timeout-total")
+
+
+@dataclass(frozen=True, slots=True)
+class Standstill:
+    """A time without a sign of life: so many seconds from ``since`` (of `time.time`), ``over`` if one came after."""
+
+    since: float
+    seconds: float
+    over: bool
 
 
 class Liveness:
@@ -27,12 +37,16 @@ class Liveness:
         self._cell = ""
         self._measured: set[str] = set()
         self._seen: dict[str, float] = {}
+        self._began: dict[str, float] = {}
+        self._still: set[str] = set()
+        self._longest: dict[str, Standstill] = {}
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
         match event:
-            case StageStarted(cell):
+            case StageStarted(cell, arm):
                 self._cell = cell
+                self._began[arm] = time.monotonic()
             case LoadSeen(arm):
                 self._alive(arm, measured=True)
             case StageDone(stage):
@@ -41,10 +55,26 @@ class Liveness:
             case ExchangeDone(arm, _, outcome):
                 if outcome == "ok":
                     self._alive(arm)
-                elif outcome in _TIMEOUTS and arm in self._measured:
-                    self.silences[self._cell, arm] += time.monotonic() - self._seen[arm] >= self._patience
+                elif outcome in _TIMEOUTS and arm in self._measured and self._silent(arm):
+                    self.silences[self._cell, arm] += 1
+                    self._still.add(arm)
+
+    def stood(self, arm: str) -> Standstill | None:
+        """The longest time that an arm stood still, the one that still lasts before all others; None if it did not."""
+        return self._standstill(arm, over=False) if arm in self._still else self._longest.get(arm)
+
+    def _silent(self, arm: str) -> bool:
+        return time.monotonic() - self._seen[arm] >= self._patience
+
+    def _standstill(self, arm: str, *, over: bool) -> Standstill:
+        seconds = time.monotonic() - max(self._seen[arm], self._began.get(arm, 0.0))  # before that nobody asked it
+        return Standstill(time.time() - seconds, seconds, over)
 
     def _alive(self, arm: str, *, measured: bool = False) -> None:
+        if arm in self._still:
+            self._still.remove(arm)
+            told, before = self._standstill(arm, over=True), self._longest.get(arm)
+            self._longest[arm] = told if before is None or told.seconds > before.seconds else before
         self._seen[arm] = time.monotonic()
         if measured:
             self._measured.add(arm)
