@@ -329,12 +329,9 @@ def _control(judge: Judge, cell: Cell) -> ArmTally | None:
 
 
 def _collapse(judge: Judge, cell: Cell, decision: CellDecision) -> None:
-    control = _control(judge, cell)
-    if control is None:
-        return
-    ours = judge.cells[cell.key].candidate
-    message = collapsed(control.acceptance(), ours.acceptance())
-    if message:
+    control, ours = _control(judge, cell), judge.cells[cell.key].candidate
+    at_n = collapsed(control.acceptance(), ours.acceptance()) if control is not None else ""
+    for message in filter(None, (at_n, ours.residue.found())):
         decision.fails.append(Reason(code="acceptance-collapse", cell=cell.key, message=message))
 
 

@@ -16,7 +16,7 @@ from fuzzer.oracles.loops import repetition
 from fuzzer.plan import PROBE_COUNT, Endpoint, Plan
 from fuzzer.probes import Asked, Prober, objections
 from fuzzer.prompts.pool import PromptPool
-from fuzzer.prompts.questions import QUESTIONS, TOWNS
+from fuzzer.prompts.questions import OPEN, TOWNS
 from fuzzer.summary import Check, CheckCode, EndpointSummary, Preflight, Reason, ReasonCode
 from fuzzer.traffic.driver import TOP_LOGPROBS, Driver, Line, StageSpec
 from fuzzer.traffic.loops import barrier, closed_loop
@@ -334,7 +334,7 @@ async def _compare(plan: Plan, candidate: str, ends: Sequence[End], looked: Look
     pairs = [(left.received, right.received) for left, right in probes if left.received and right.received]
     rendered = [
         (left, right)
-        for question in QUESTIONS.values()
+        for question in OPEN
         if (left := await render(ours.client, question.messages, plan.sampling.thinking)) is not None
         and (right := await render(theirs.client, question.messages, plan.sampling.thinking)) is not None
     ]

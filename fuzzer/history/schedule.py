@@ -6,8 +6,10 @@ at its default is left out of the file.
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
@@ -34,9 +36,9 @@ class Overrides(Sparse):
 
     ``temperature`` and ``seed`` "absent" send none at all, so that the server's own default rules. ``logprobs`` is the
     number of alternatives asked for. ``pad`` words are set before everything else in the prompt, the same ones for the
-    same ``pad_key``. ``salt`` keeps the engine's prefix cache of requests with different salts apart, where it knows
-    salts. ``slot`` pins the request to a slot of the engine (llama.cpp). ``ignore_eos`` makes it run to its limit,
-    where the engine can.
+    same ``pad_key``; with ``pad_cycle`` the first so many come again and again. ``salt`` keeps the engine's prefix
+    cache of requests with different salts apart, where it knows salts. ``slot`` pins the request to a slot of the
+    engine (llama.cpp). ``ignore_eos`` makes it run to its limit, where the engine can.
     """
 
     temperature: float | Literal["absent"] | None = None
@@ -54,6 +56,7 @@ class Overrides(Sparse):
     wants: Wants | None = None
     pad: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     pad_key: str = ""
+    pad_cycle: Annotated[int, Field(ge=0, le=1_000)] = 0
     salt: str = ""
     slot: int | None = None
 
@@ -81,17 +84,18 @@ _TEXT = (
 _WORDS = _TEXT.split()
 
 
-def padding(key: str, words: int) -> str:
+def padding(key: str, words: int, cycle: int = 0) -> str:
     """So many common words, about one token each, that begin alike for the same key; no sense is to be found in them.
 
-    The choice goes by a linear congruential generator from the key's CRC-32, so that any program can make the same.
+    With ``cycle`` the first so many are repeated. The choice goes by a linear congruential generator from the key's
+    CRC-32, so that any program can make the same.
     """
     state = zlib.crc32(key.encode())
     chosen = []
-    for _ in range(words):
+    for _ in range(min(words, cycle or words)):
         state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
         chosen.append(_WORDS[(state >> 33) % len(_WORDS)])
-    return " ".join(chosen)
+    return " ".join(islice(itertools.cycle(chosen), words))
 
 
 class Send(Sparse):

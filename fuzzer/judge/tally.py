@@ -11,6 +11,7 @@ from typing import Literal
 
 from fuzzer.history.records import Arm, Counters, Exchange, Stage
 from fuzzer.judge.grading import LIMITED, Outcome, grade_exchange, outcomes
+from fuzzer.judge.residue import Residue
 from fuzzer.judge.speeds import Race, Times, race
 from fuzzer.oracles.context import Context
 from fuzzer.oracles.divergence import first_divergence, matched
@@ -101,6 +102,7 @@ class ArmTally:
     changed: str = ""
     limited: int = 0
     crowded: bool = False
+    residue: Residue = field(default_factory=Residue)
 
     def add(self, exchange: Exchange, result: Outcome) -> None:
         """Count one measured exchange."""
@@ -356,10 +358,11 @@ class CellTally:
             found.reference |= control[identity[0], 0]
 
     def note(self, batch: Sequence[Exchange]) -> None:
-        """Count, of all that a block sent, the tokens that came and the requests that a rate limit has refused."""
+        """Count, of all that a block sent: tokens, the drafts of word lists, and what a rate limit has refused."""
         for exchange in batch:
             arm = self.arm(exchange.sent.arm)
             arm.times.count(exchange)
+            arm.residue.add(exchange)
             if exchange.received is not None and exchange.received.rate_limited:
                 arm.limited += 1
 

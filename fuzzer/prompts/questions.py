@@ -1,7 +1,6 @@
-"""What preflight asks besides the run's own prompts: open questions, to which a sampled reply is never twice the same.
+"""What is asked besides the run's own prompts.
 
-None has a right answer, canaries or names of its own, so nothing in them can be judged or mistaken for a bleed. They
-differ in shape, so that chat templates which render one of the shapes differently are told apart.
+None has a right answer, canaries or names of its own, so nothing in them can be judged or mistaken for a bleed.
 """
 
 from __future__ import annotations
@@ -38,4 +37,9 @@ THINGS = _question(
     _user("Name fifty more, in no order, one a line. Begin at once."),
 )
 
-QUESTIONS = {prompt.id: prompt for prompt in (TOWNS, NAMES, THINGS)}
+GO_ON = _question(3, _user("Go on with these words in the same order."))  # behind words that repeat: easy to draft
+
+# Preflight's, to which a sampled reply is never twice the same. They differ in shape, so that chat templates which
+# render one of the shapes differently are told apart.
+OPEN = (TOWNS, NAMES, THINGS)
+QUESTIONS = {prompt.id: prompt for prompt in (*OPEN, GO_ON)}

@@ -11,6 +11,7 @@ from fuzzer.stats.clusters import (
     design_effect,
 )
 from fuzzer.stats.exact import Paired, Unpaired, boschloo, fisher, holm, mcnemar, pair_up, unpaired
+from fuzzer.stats.flips import falling
 from fuzzer.stats.intervals import clopper_pearson_lower, clopper_pearson_upper, rule_out, wilson
 from fuzzer.stats.planning import (
     FixedTest,
@@ -42,6 +43,7 @@ __all__ = [
     "counted_effect",
     "design_effect",
     "detection_chance",
+    "falling",
     "fisher",
     "fixed_test",
     "holm",

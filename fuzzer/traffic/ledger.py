@@ -195,7 +195,7 @@ def said(send: Send, prompt: Prompt) -> tuple[Message, ...]:
     overrides = send.overrides
     if not overrides.pad:
         return messages
-    content = f"{padding(overrides.pad_key, overrides.pad)}\n{messages[0].content}"
+    content = f"{padding(overrides.pad_key, overrides.pad, overrides.pad_cycle)}\n{messages[0].content}"
     return (messages[0].model_copy(update={"content": content}), *messages[1:])
 
 

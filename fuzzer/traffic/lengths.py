@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fuzzer.history.schedule import Overrides, Release, Send
+from fuzzer.prompts.questions import GO_ON
 from fuzzer.traffic.loops import groups
 from fuzzer.traffic.mixture import Chain, among, neighbour_slots
 from fuzzer.traffic.setting import Setting
@@ -17,6 +18,9 @@ OUTGROW = 0.06  # of the pool that their replies add, so that it is full while a
 GROWTH = (96, 1024)  # tokens of such a reply, at least and at most
 LONG_REPLY = 192  # tokens of the long request before a pair
 CHARACTERS = 4  # a token, about
+LISTS = (0.6, 0.95)  # of the long request's padding: each list is longer than all before it on the slot, but for that
+LIST_CYCLE = 6  # words that come again and again: what follows is easy to draft
+LIST_REPLY = 24  # tokens
 
 
 def mixed_lengths(prompts: Sequence[str], setting: Setting) -> Iterator[Release]:
@@ -37,17 +41,22 @@ def mixed_lengths(prompts: Sequence[str], setting: Setting) -> Iterator[Release]
 def long_pairs(prompts: Sequence[str], setting: Setting) -> Iterator[Release]:
     """On every slot a long request, and after it one victim twice: the first may differ from the second, or both fail.
 
-    Where the engine has slots to pin requests to, each chain stays on one of its own.
+    Where the engine has slots to pin requests to, each chain stays on one of its own. There the first release begins
+    and ends with lists of words that are easy to go on with: a slot whose drafts outlive its requests drafts them well
+    before its first long request, and badly after it (ggml-org/llama.cpp#27852).
     """
     words = min(LONG_WORDS // 4, max(setting.context // 4, 64))
-    for group in groups(prompts, setting.concurrency):
+    pins = setting.traits.pins
+    for place, group in enumerate(groups(prompts, setting.concurrency)):
+        lists = LISTS if pins and place == setting.before == 0 else ()
         chains: list[Chain] = []
         for slot, prompt in enumerate(group):
-            pinned = Overrides(slot=slot if setting.traits.pins else None)
+            pinned = slot if pins else None
+            before, after = ([_list(setting, round(share * words), slot) for share in lists] for _ in range(2))
             long = _padded(setting, words, LONG_REPLY, ignore_eos=True)
-            first = long.model_copy(update={"overrides": long.overrides.model_copy(update={"slot": pinned.slot})})
-            pair = Send(prompt=prompt, overrides=pinned)
-            chains.append((first, pair, pair))
+            first = long.model_copy(update={"overrides": long.overrides.model_copy(update={"slot": pinned})})
+            pair = Send(prompt=prompt, overrides=Overrides(slot=pinned))
+            chains.append((*before, first, pair, pair, *after))
         yield Release(width=setting.concurrency, chains=tuple(chains))
 
 
@@ -71,7 +80,22 @@ def pool_pressure(prompts: Sequence[str], setting: Setting) -> Iterator[Release]
     yield among([(Send(prompt=prompt),) for prompt in prompts], neighbours, setting)
 
 
+def _list(setting: Setting, words: int, slot: int) -> Send:
+    overrides = Overrides(
+        pad=words,
+        pad_key=_key(setting),
+        pad_cycle=LIST_CYCLE,
+        max_tokens=LIST_REPLY,
+        ignore_eos=True,
+        slot=slot,
+    )
+    return Send(prompt=GO_ON.id, role="neighbour", overrides=overrides)
+
+
+def _key(setting: Setting) -> str:
+    return f"{setting.rng.getrandbits(48):012x}"
+
+
 def _padded(setting: Setting, words: int, limit: int, *, ignore_eos: bool = False, prompt: str = "") -> Send:
-    key = f"{setting.rng.getrandbits(48):012x}"
-    overrides = Overrides(pad=words, pad_key=key, max_tokens=limit, ignore_eos=ignore_eos)
+    overrides = Overrides(pad=words, pad_key=_key(setting), max_tokens=limit, ignore_eos=ignore_eos)
     return Send(prompt=prompt or setting.neighbour().id, role="neighbour", overrides=overrides)

@@ -53,7 +53,11 @@ _ALL = (
         "block-edge lengths, near-miss stop strings, streamed or not, among replies cut short, stopped or in choices",
         params.param_fuzz,
     ),
-    Schedule("long-pairs", "on every slot a long request, then one prompt twice", lengths.long_pairs),
+    Schedule(
+        "long-pairs",
+        "on every slot a long request, then one prompt twice; where slots can be pinned, among lists easy to draft",
+        lengths.long_pairs,
+    ),
     Schedule("pool-pressure", "neighbours fill the KV pool and grow in it while victims pass", lengths.pool_pressure),
 )
 

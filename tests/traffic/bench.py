@@ -97,7 +97,7 @@ class Bench:
         self.records: list[AnyRecord] = []
         self.events: list[Event] = []
         self.line = Line("candidate", client)
-        find = prompt if pool is None else lambda key: _from(pool, key)
+        find = prompt if pool is None else pool.find
         self.driver = Driver(
             record=self.records.append,
             emit=self.events.append,
@@ -137,11 +137,6 @@ class Bench:
     def role(self, phase: str) -> list[Sent]:
         """The requests of one phase."""
         return [sent for sent in self.sent if sent.phase == phase]
-
-
-def _from(pool: PromptPool, key: str) -> Prompt:
-    number = int(key[1:])
-    return pool.filler(number) if key.startswith("f") else pool.prompt(number)
 
 
 @asynccontextmanager

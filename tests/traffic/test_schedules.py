@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from fuzzer.history.schedule import Overrides, Release, Scheduled, Send, padding
 from fuzzer.plan import Plan
+from fuzzer.prompts.questions import GO_ON
 from fuzzer.shapes import SHAPES, ScheduleName, block_size, prompts_in_block
 from fuzzer.sim.config import SimConfig
 from fuzzer.traffic.hot import KINDS
@@ -218,6 +219,28 @@ def test_long_pairs_are_a_long_request_and_one_prompt_twice() -> None:
             assert long.overrides.ignore_eos
             assert long.overrides.pad > 200
             assert first == second
+
+
+def test_where_slots_can_be_pinned_the_first_long_pair_stands_among_lists_that_are_easy_to_draft() -> None:
+    first, *others = block("long-pairs", 16, 4, pins=True, context=1024)
+    keys = set()
+    for chain in first.chains:
+        before, long, pair, after = chain[:2], chain[2], chain[3:5], chain[5:]
+        assert pair[0] == pair[1]
+        sizes = [[send.overrides.pad for send in lists] for lists in (before, after)]
+        assert sizes[0] == sizes[1]
+        assert sizes[0][0] < sizes[0][1] < long.overrides.pad
+        for send in (*before, *after):
+            assert (send.prompt, send.role, send.overrides.pad_cycle) == (GO_ON.id, "neighbour", 6)
+            keys.add(send.overrides.pad_key)
+    assert len(keys) == 16  # no list comes twice
+    assert all(len(chain) == 3 for release in others for chain in release.chains)
+    later = block("long-pairs", 8, 4, pins=True, context=1024, before=8)
+    assert all(len(chain) == 3 for release in later for chain in release.chains)
+
+
+def test_a_cycle_repeats_the_first_words_of_the_same_padding() -> None:
+    assert padding("k", 7, 3).split() == [*padding("k", 3).split()] * 2 + padding("k", 1).split()
 
 
 def test_pool_pressure_fills_the_pool_with_prompts_and_outgrows_it_with_replies() -> None:
