@@ -180,6 +180,13 @@ class _Session:
         if resumed and not path.exists():
             raise HistoryError(f"{path}: the history is missing, so there is nothing to resume")
         self.journal = Journal(path)  # it takes the lock: a run that is still going is not read, let alone resumed
+        try:
+            self._begin(path, resumed=resumed)
+        except BaseException:
+            self.journal.close()
+            raise
+
+    def _begin(self, path: Path, *, resumed: bool) -> None:
         self.manifest.interrupted = True
         write_manifest(self.directory, self.manifest)
         if resumed:
