@@ -16,7 +16,7 @@ from fuzzer.report.words import (
     fraction,
     listed,
     ordered,
-    p_value,
+    p_is,
     percent,
     place,
     place_of,
@@ -181,7 +181,7 @@ def comparison(pair: Comparison) -> str:
     left, right = _head(pair.left, pair.left_lm_head), _head(pair.right, pair.right_lm_head)
     return (
         f"{left} fails {estimate(pair.left_rate)}, {right} fails {estimate(pair.right_rate)}, at concurrency "
-        f"{pair.concurrency}, {pair.schedule}: exact McNemar p = {p_value(pair.p_two_sided)} (two-sided; {pair.b} "
+        f"{pair.concurrency}, {pair.schedule}: exact McNemar {p_is(pair.p_two_sided)} (two-sided; {pair.b} "
         f"failed on {clean(pair.left, 40)} only, {pair.c} on {clean(pair.right, 40)} only; paired by {pair.unit})"
     )
 
@@ -327,7 +327,7 @@ def _cell_said(reason: Reason, cell: CellSummary, summary: Summary) -> str | Non
         other = "the reference" if paired.against == "reference" else clean(paired.against, 60)
         return (
             f"worse than {other}, {fraction(cell.rate)}{there} failures, {paired.b} only here, {paired.c} only there "
-            f"(McNemar p = {p_value(decisive(paired))})"
+            f"(McNemar {p_is(decisive(paired))})"
         )
     if reason.code == "material-divergence" and cell.noise_floor:
         floor = cell.noise_floor

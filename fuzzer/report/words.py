@@ -33,6 +33,13 @@ def p_value(p: float) -> str:
     return f"{p:.1e}" if p < 0.001 else f"{p:.2g}"
 
 
+def p_is(p: float | None) -> str:
+    """A p-value in a sentence: ``p = 4.4e-32``, ``p < 1e-300``; None was not tested."""
+    if p is None:
+        return "not tested"
+    return f"p {p_value(p)}" if p <= 0 else f"p = {p_value(p)}"
+
+
 def plural(n: int, noun: str) -> str:
     """``1 finding``, ``1,702 exchanges``."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"

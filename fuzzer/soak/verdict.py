@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fuzzer.finding import CERTAINTIES
 from fuzzer.night import Drift, Leg, Night, NightCell, NightFinding, NightReason
-from fuzzer.report.words import plural
+from fuzzer.report.words import p_is, plural
 from fuzzer.soak.ledger import SoakManifest, State
 from fuzzer.soak.pooled import ALPHA, Tests, pooled
 from fuzzer.soak.rotation import Arm, arms
@@ -118,7 +118,7 @@ def _cells(tests: Tests, soak: SoakManifest) -> Iterator[NightReason]:
         told = f"{cell.k} of {cell.n} answers failed"
         worse = cell.p is not None and cell.p < ALPHA
         if worse and cell.lower > limit / 10:
-            text = f"{told}, worse than {against} on the same prompts (McNemar over the night, p = {cell.p:.2g})"
+            text = f"{told}, worse than {against} on the same prompts (McNemar over the night, {p_is(cell.p)})"
             yield NightReason(code="worse-than-reference", cell=cell.key, message=text)
         if cell.lower > limit and (worse or not soak.plan.references):
             text = f"{told}: at least {cell.lower:.2%}, over the limit of {limit:.2%}"
@@ -126,13 +126,13 @@ def _cells(tests: Tests, soak: SoakManifest) -> Iterator[NightReason]:
         if cell.p_service is not None and cell.p_service < ALPHA:
             text = (
                 f"{cell.service_b} requests failed in service only on the candidate, {cell.service_c} only on the "
-                f"reference (p = {cell.p_service:.2g})"
+                f"reference ({p_is(cell.p_service)})"
             )
             yield NightReason(code="service-failures", cell=cell.key, message=text)
         if cell.p_material is not None and cell.p_material < ALPHA:
             text = (
                 f"material divergence beyond the noise floor: {cell.material_b} prompts only against the candidate, "
-                f"{cell.material_c} only reference against itself (p = {cell.p_material:.2g})"
+                f"{cell.material_c} only reference against itself ({p_is(cell.p_material)})"
             )
             yield NightReason(code="material-divergence", cell=cell.key, message=text)
         if cell.key in tests.collapsed:
@@ -150,7 +150,7 @@ def _over_time(tests: Tests) -> Iterator[NightReason]:
             rest = [other for other in tests.boots if other.number != boot.number]
             text = (
                 f"boot {boot.number} (since {boot.since}) failed {boot.k} of {boot.n} answers, the others "
-                f"{sum(other.k for other in rest)} of {sum(other.n for other in rest)} (p = {boot.p:.2g})"
+                f"{sum(other.k for other in rest)} of {sum(other.n for other in rest)} ({p_is(boot.p)})"
             )
             yield NightReason(code="bad-boot", message=text)
 
@@ -159,7 +159,7 @@ def _drifted(drift: Drift) -> str:
     which = "on the anchor's prompts" if drift.on == "anchors" else "over all legs"
     return (
         f"{drift.candidate} fails more often the longer it is up, {which}: {drift.early[0]} of {drift.early[1]} in the "
-        f"first half of its requests, {drift.late[0]} of {drift.late[1]} in the second (trend p = {drift.p:.2g})"
+        f"first half of its requests, {drift.late[0]} of {drift.late[1]} in the second (trend {p_is(drift.p)})"
     )
 
 
