@@ -72,10 +72,6 @@ async def _counters(http: httpx.AsyncClient) -> dict[str, float]:
 
 
 WORDS = ["AMBER-301", "CEDAR-302", "FALCON-303", "WILLOW-304", "COPPER-305", "MEADOW-306"]
-COUNT = "Count on: " + " ".join(map(str, range(1, 21)))
-LONG = "Continue the story: " + " ".join(
-    f"the {who} went to the {where}" for who in ("fox", "king", "sailor") for where in ("sea", "hill", "town")
-)
 
 
 @real_engine
@@ -97,24 +93,6 @@ async def test_the_candidate_drafts_on_short_answers_the_reference_does_not_and_
     assert drafts["ngram"] > len(WORDS)
     assert drafts[None] == 0
     assert models["data"][0]["id"] == model.stem
-
-
-@real_engine
-@pytest.mark.anyio
-async def test_the_ngram_cache_of_one_request_spoils_the_drafts_of_the_next(model: Path) -> None:
-    """A fault of the engine itself, https://github.com/ggml-org/llama.cpp/issues/27852; the text stays right."""
-    fresh, _ = await _last_count(model, [COUNT, COUNT])
-    spoiled, text = await _last_count(model, [LONG, COUNT, COUNT])
-    assert fresh > 10 > spoiled
-    assert "17 18 19 20" in text
-
-
-async def _last_count(model: Path, questions: list[str]) -> tuple[int, str]:
-    """Draft tokens accepted, and the text, of the last of these questions on one slot."""
-    config = LlamaConfig(model, slots=1, speculation="ngram-cache")
-    async with LlamaServer(config) as server, httpx.AsyncClient(base_url=server.url, timeout=240) as http:
-        replies = [await _ask(http, question, max_tokens=60) for question in questions]
-    return replies[-1]["timings"].get("draft_n_accepted", 0), replies[-1]["choices"][0]["message"]["content"]
 
 
 @pytest.fixture
