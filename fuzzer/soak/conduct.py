@@ -26,7 +26,7 @@ from fuzzer.repro.collect import bundle_run, wanted
 from fuzzer.run import Run, gate, go_on, with_headers
 from fuzzer.soak import disk
 from fuzzer.soak.boots import BootWatch
-from fuzzer.soak.counting import CANDIDATE, UNREACHED, absent, counted, end_of
+from fuzzer.soak.counting import CANDIDATE, SILENT, UNREACHED, absent, counted, end_of
 from fuzzer.soak.directory import (
     bundles_of,
     ended_summary,
@@ -56,6 +56,7 @@ from fuzzer.soak.ledger import (
     Ledger,
     Lost,
     Process,
+    Silent,
     SoakManifest,
     Void,
     leg_name,
@@ -244,7 +245,11 @@ class _Conductor:
             self.ledger.write(Lost(number=began.number, why=str(error)))
 
     def _begin(self, began: Began, *, again: bool) -> None:
-        self.liveness = Liveness(self.soak.plan.sampling.timeout)
+        def keep(cell: str, arm: str, requests: int) -> None:
+            self.ledger.write(Silent(number=began.number, cell=cell, arm=arm, requests=requests))
+
+        known = self.ledger.state.silences.get(began.number, {})
+        self.liveness = Liveness(self.soak.plan.sampling.timeout, known, keep)
         self.findings.begin(began.run_id, again=again)
         self.tell(LegBegan(began, self.left))
 
@@ -284,11 +289,7 @@ class _Conductor:
         if leg.verdict == "fail":
             self._bundle(run.directory, summary)
         self.ledger.write(Ended(leg=leg, counters=self.boots.counters))
-        missing = next(filter(None, (absent(cell, self.liveness.silences) for cell in summary.cells)), "")
-        back = UNREACHED in missing and end_of(missing) == CANDIDATE and self.boots.answers
-        if missing and not back:
-            end = end_of(missing)
-            self.outages.missed(end, missing, leg.ended, self.liveness.stood(end.removeprefix("the ")))
+        self._absent(summary, leg.ended)
         disk.compress(self.directory, leg)
         self._make_room()
         night = self._judge(running=True)
@@ -297,6 +298,16 @@ class _Conductor:
             text = "stopped at the first failure, as --stop-on fail asks"
             self.stopped = NightReason(code="interrupted", message=text)
         return True
+
+    def _absent(self, summary: Summary, ended: str) -> None:
+        """Tell of an end that was not there in a cell, unless that was a restart, which is a new boot."""
+        told = ((cell.key, absent(cell, self.liveness.silences)) for cell in summary.cells)
+        cell, why = next((one for one in told if one[1]), ("", ""))
+        back = UNREACHED in why and end_of(why) == CANDIDATE and self.boots.answers
+        if why and not back:
+            end = end_of(why)
+            still = self.liveness.stood(cell, end.removeprefix("the ")) if SILENT in why else None
+            self.outages.missed(end, why, ended, still)
 
     def _first_request(self, boot: int) -> int:
         return sum(leg.candidate_requests for leg in self.ledger.state.ordered if leg.boot == boot)

@@ -11,6 +11,7 @@ from fuzzer.summary import CellSummary, FindingGroup, Paired, Summary
 
 CANDIDATE = "the candidate"
 UNREACHED = "found no connection"
+SILENT = "gave no sign of life"
 _UNREACHED = ("connect", "tls", "timeout-connect")
 _NOT_LET_IN = ("refused", "overloaded", "unauthorised", *_UNREACHED)
 _NO_PAIRS = Paired(b=0, c=0, p=1.0, unit="", against="")
@@ -86,9 +87,7 @@ def absent(cell: CellSummary, silences: Silences = _NO_SILENCES) -> str:
         if unreached >= max(cell.concurrency, 2):
             return f"outage: {unreached} requests {UNREACHED} to the {name}, so these answers decide nothing"
         if (silent := silences.get((cell.key, name), 0)) >= max(cell.concurrency, 2):
-            return (
-                f"outage: {silent} requests timed out and the {name} gave no sign of life: these answers decide nothing"
-            )
+            return f"outage: {silent} requests timed out and the {name} {SILENT}: these answers decide nothing"
         if refused:
             return f"outage: the {name} refused the API key {refused} times, so these answers decide nothing"
         if 0 < arm.sent <= sum(arm.error.get(how, 0) for how in _NOT_LET_IN):

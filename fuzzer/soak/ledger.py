@@ -107,6 +107,17 @@ class Away(_Record):
 
     type: Literal["away"] = "away"
     outage: Outage
+    over: bool = False
+
+
+class Silent(_Record):
+    """So many requests of one end of a cell have timed out without a sign of life, in the leg that goes on."""
+
+    type: Literal["silent"] = "silent"
+    number: int
+    cell: str
+    arm: str
+    requests: int
 
 
 class Dropped(_Record):
@@ -140,7 +151,7 @@ class Finished(_Record):
     stopped: NightReason | None = None
 
 
-AnyLine = Process | Began | Ended | Booted | Away | Dropped | Lost | Void | Finished
+AnyLine = Process | Began | Silent | Ended | Booted | Away | Dropped | Lost | Void | Finished
 _LINES: TypeAdapter[AnyLine] = TypeAdapter(Annotated[AnyLine, Field(discriminator="type")])
 
 
@@ -148,14 +159,16 @@ _LINES: TypeAdapter[AnyLine] = TypeAdapter(Annotated[AnyLine, Field(discriminato
 class State:
     """What the ledger says, put together.
 
-    ``began`` are the legs that are open, ``found`` counts those that only their directory told of. ``damaged`` lines
-    were left out.
+    ``began`` are the legs that are open, ``silences`` theirs; ``found`` counts legs that only their directory told of.
+    ``away`` is an outage that lasts. ``damaged`` lines were left out.
     """
 
     legs: dict[int, Leg] = field(default_factory=dict)
     began: dict[int, Began] = field(default_factory=dict)
     boots: list[Boot] = field(default_factory=list)
+    silences: dict[int, dict[tuple[str, str], int]] = field(default_factory=dict)
     outages: dict[tuple[str, str], Outage] = field(default_factory=dict)
+    away: Outage | None = None
     counters: dict[str, Counters] = field(default_factory=dict)
     dropped: set[int] = field(default_factory=set)
     lost: dict[int, str] = field(default_factory=dict)
@@ -179,24 +192,33 @@ class State:
                 self.active = max(self.active, line.active)
             case Ended():
                 self.legs[line.leg.number] = line.leg
-                self.began.pop(line.leg.number, None)  # a night has thousands, and all that matters stands in the leg
+                self._forget(line.leg.number)
+                self.away = None
                 self.counters |= line.counters
                 self.active = max(self.active, line.leg.active)
             case Booted():
                 self.boots.append(line.boot)
             case Away():
                 self.outages[line.outage.end, line.outage.since] = line.outage
+                self.away = None if line.over else line.outage
+            case Silent():
+                self.silences.setdefault(line.number, {})[line.cell, line.arm] = line.requests
             case Dropped():
                 self.dropped.add(line.number)
             case Lost():
                 self.lost[line.number] = line.why
-                self.began.pop(line.number, None)
+                self._forget(line.number)
             case Void():
                 self.void.add(line.number)
-                self.began.pop(line.number, None)
+                self._forget(line.number)
             case Finished():
                 self.finished, self.stopped = True, line.stopped
                 self.active = max(self.active, line.active)
+
+    def _forget(self, number: int) -> None:
+        """How a leg that is over had begun: a night has thousands, and all that matters stands in the leg."""
+        self.began.pop(number, None)
+        self.silences.pop(number, None)
 
     @property
     def ordered(self) -> list[Leg]:

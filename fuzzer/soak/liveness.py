@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fuzzer.events import Event, ExchangeDone, LoadSeen, StageDone, StageStarted
@@ -23,58 +23,71 @@ class Standstill:
     over: bool
 
 
+@dataclass(slots=True)
+class _End:
+    """One server: when it was last seen, or asked anew, and how long it stood still at most."""
+
+    seen: float = 0.0
+    measured: bool = False
+    still: bool = False
+    longest: Standstill | None = None
+
+    def standstill(self, *, over: bool) -> Standstill:
+        seconds = time.monotonic() - self.seen
+        return Standstill(time.time() - seconds, seconds, over)
+
+    def alive(self) -> None:
+        if self.still:
+            told = self.standstill(over=True)
+            self.longest = max(told, self.longest or told, key=lambda one: one.seconds)
+        self.seen, self.still = time.monotonic(), False
+
+
 class Liveness:
     """Listens to one leg, whose requests time out after ``timeout`` seconds, and counts its ``silences``.
 
     A server that hangs says how busy it is, and its answers do not come: that is its fault, and counts. A process that
     stands still says nothing at all: neither metrics nor any answer came for the last half of the time-out. Without
-    metrics the two cannot be told apart, and nothing is a silence.
+    metrics the two cannot be told apart, and nothing is a silence. ``known`` are those that an earlier process counted
+    in this leg; ``keep`` is told each new number, by cell and arm.
     """
 
-    def __init__(self, timeout: float) -> None:
-        self.silences: Counter[tuple[str, str]] = Counter()
+    def __init__(self, timeout: float, known: Silences, keep: Callable[[str, str, int], None]) -> None:
+        self.silences: Counter[tuple[str, str]] = Counter(known)
+        self._keep = keep
         self._patience = timeout / 2
         self._cell = ""
-        self._measured: set[str] = set()
-        self._seen: dict[str, float] = {}
-        self._began: dict[str, float] = {}
-        self._still: set[str] = set()
-        self._longest: dict[str, Standstill] = {}
+        self._ends: dict[tuple[str, str], _End] = {}
 
     def __call__(self, event: Event) -> None:
         """Take one event."""
         match event:
             case StageStarted(cell, arm):
                 self._cell = cell
-                self._began[arm] = time.monotonic()
+                end = self._end(cell, arm)
+                if not end.still:
+                    end.seen = time.monotonic()  # before this nobody asked it
             case LoadSeen(arm):
-                self._alive(arm, measured=True)
+                self._end(self._cell, arm).measured = True
+                self._end(self._cell, arm).alive()
             case StageDone(stage):
                 if stage.after is not None and stage.after.running is not None:
-                    self._alive(stage.arm, measured=True)
+                    self._end(stage.cell, stage.arm).measured = True
+                    self._end(stage.cell, stage.arm).alive()
             case ExchangeDone(arm, _, outcome):
+                end = self._end(self._cell, arm)
                 if outcome == "ok":
-                    self._alive(arm)
-                elif outcome in _TIMEOUTS and arm in self._measured and self._silent(arm):
+                    end.alive()
+                elif outcome in _TIMEOUTS and end.measured and time.monotonic() - end.seen >= self._patience:
+                    end.still = True
                     self.silences[self._cell, arm] += 1
-                    self._still.add(arm)
+                    self._keep(self._cell, arm, self.silences[self._cell, arm])
 
-    def stood(self, arm: str) -> Standstill | None:
-        """The longest time that an arm stood still, the one that still lasts before all others; None if it did not."""
-        return self._standstill(arm, over=False) if arm in self._still else self._longest.get(arm)
+    def stood(self, cell: str, arm: str) -> Standstill | None:
+        """The longest time that an end of a cell stood still, one that lasts before all others; None if it did not."""
+        end = self._end(cell, arm)
+        return end.standstill(over=False) if end.still else end.longest
 
-    def _silent(self, arm: str) -> bool:
-        return time.monotonic() - self._seen[arm] >= self._patience
-
-    def _standstill(self, arm: str, *, over: bool) -> Standstill:
-        seconds = time.monotonic() - max(self._seen[arm], self._began.get(arm, 0.0))  # before that nobody asked it
-        return Standstill(time.time() - seconds, seconds, over)
-
-    def _alive(self, arm: str, *, measured: bool = False) -> None:
-        if arm in self._still:
-            self._still.remove(arm)
-            told, before = self._standstill(arm, over=True), self._longest.get(arm)
-            self._longest[arm] = told if before is None or told.seconds > before.seconds else before
-        self._seen[arm] = time.monotonic()
-        if measured:
-            self._measured.add(arm)
+    def _end(self, cell: str, arm: str) -> _End:
+        """The server at this arm of the cell's candidate."""
+        return self._ends.setdefault((cell.partition("/")[0], arm), _End())

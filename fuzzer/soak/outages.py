@@ -11,14 +11,14 @@ from fuzzer.soak.liveness import Standstill
 
 
 class Outages:
-    """``active`` tells how long the soak has been at work, in seconds."""
+    """``active`` tells how long the soak has been at work, in seconds. An outage of an earlier process goes on."""
 
     def __init__(self, ledger: Ledger, tell: Tell, active: Callable[[], float]) -> None:
         self._ledger = ledger
         self._tell = tell
         self._active = active
-        self._now: Outage | None = None
-        self._from = 0.0
+        self._now = ledger.state.away
+        self._from = active() - (self._now.seconds if self._now is not None else 0.0)
 
     def away(self, end: str, why: str, since: str, active: float) -> None:
         """An end is away, since then at the latest, in moments of the clock and in seconds at work."""
@@ -36,7 +36,7 @@ class Outages:
             self.away(end, why, ended, self._active())
         elif still.over:
             outage = Outage(end=end, since=moment(still.since), seconds=round(still.seconds, 1), why=why)
-            self._ledger.write(Away(outage=outage))
+            self._ledger.write(Away(outage=outage, over=True))
             for over in (False, True):
                 self._tell(OutageSeen(outage, over=over))
         else:
@@ -45,7 +45,7 @@ class Outages:
     def back(self, active: float) -> None:
         """Both ends could be measured ``active`` seconds into the soak."""
         if self._now is not None:
-            self._note(self._now, active)
+            self._note(self._now, active, over=True)
             self._tell(OutageSeen(self._now, over=True))
             self._now = None
 
@@ -57,6 +57,6 @@ class Outages:
         text = f"{self._now.end} could not be measured when the soak ended: {self._now.why}"
         return NightReason(code="outage", message=text)
 
-    def _note(self, outage: Outage, until: float) -> None:
+    def _note(self, outage: Outage, until: float, *, over: bool = False) -> None:
         self._now = outage.model_copy(update={"seconds": round(max(until - self._from, 0.0), 1)})
-        self._ledger.write(Away(outage=self._now))
+        self._ledger.write(Away(outage=self._now, over=over))

@@ -67,7 +67,7 @@ def test_outages_send_no_more_traffic_there_and_break_no_night() -> None:
 
 def timed_out(timeout: float, *before: Event, count: int = 8) -> Liveness:
     """So many time-outs of a candidate that told its load, or whatever came before."""
-    heard = Liveness(timeout)
+    heard = Liveness(timeout, {}, lambda *_: None)
     late = ExchangeDone("candidate", "measure", "timeout-read")
     for event in (StageStarted(CELL, "candidate", "measure", 0, 16, 8), *before, *[late] * count):
         heard(event)
