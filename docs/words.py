@@ -41,6 +41,7 @@ REASONS: Mapping[str, str] = {
     "service-failures": "requests that failed in service on the candidate alone: the same test",
     "material-divergence": "material divergence beyond the reference's own: the same test, by level",
     "acceptance-collapse": "acceptance (length, or share of the draft tokens) fell below half of that at concurrency 1",
+    "stale-drafts": "after a long request on the same slot under half of the draft tokens of word lists are accepted",
     "bound-open": "the bound neither meets nor breaks the limit",
     "no-speculation": "drafting was not seen here, or hardly any; `--no-require-speculation` lifts it",
     "concurrency-not-reached": "N were in flight for less than 99 % of the time, or the server's batch never filled",

@@ -13,6 +13,7 @@ from fuzzer.achieved import not_reached
 from fuzzer.judge import Judge
 from fuzzer.judge.calibration import calibration_key
 from fuzzer.judge.groups import Group
+from fuzzer.judge.residue import stale
 from fuzzer.judge.tally import ArmTally, CellTally
 from fuzzer.oracles.health import collapsed
 from fuzzer.plan import SEQUENTIAL_CAP, Cell, Endpoint, Plan, Policy
@@ -331,8 +332,10 @@ def _control(judge: Judge, cell: Cell) -> ArmTally | None:
 def _collapse(judge: Judge, cell: Cell, decision: CellDecision) -> None:
     control, ours = _control(judge, cell), judge.cells[cell.key].candidate
     at_n = collapsed(control.acceptance(), ours.acceptance()) if control is not None else ""
-    for message in filter(None, (at_n, ours.residue.found())):
-        decision.fails.append(Reason(code="acceptance-collapse", cell=cell.key, message=message))
+    if at_n:
+        decision.fails.append(Reason(code="acceptance-collapse", cell=cell.key, message=at_n))
+    if after_long := stale(ours.residue.summary()):
+        decision.fails.append(Reason(code="stale-drafts", cell=cell.key, message=after_long))
 
 
 def _vacuity(judge: Judge, cell: Cell, decision: CellDecision) -> None:

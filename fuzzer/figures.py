@@ -15,10 +15,29 @@ class Figures(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class ResidueSummary(Figures):
+    """Drafts of word lists before and after a long request on the same slot of the engine (``long-pairs``).
+
+    ``before`` and ``after`` are draft tokens accepted in a list, on average over ``pairs`` of lists; ``p`` is the
+    one-sided randomisation test of their fall.
+    """
+
+    pairs: int
+    before: float
+    after: float
+    p: float
+
+    @property
+    def halved(self) -> bool:
+        """Whether less than half is accepted after it."""
+        return self.after < self.before / 2
+
+
 class AcceptanceSummary(Figures):
     """What the engine says of its drafting in this cell; lengths in tokens per verify step.
 
     ``by_position`` is, for each place in a draft, the share of the verify steps that accepted the token there.
+    ``residue`` is told where requests can be pinned to slots, and word lists were drafted before a long request.
     """
 
     drafted: float
@@ -27,6 +46,7 @@ class AcceptanceSummary(Figures):
     length: float | None = None
     seen: bool
     by_position: tuple[float, ...] = ()
+    residue: ResidueSummary | None = None
 
 
 class Quantiles(Figures):

@@ -34,6 +34,7 @@ NightCode = Literal[
     "service-failures",
     "material-divergence",
     "acceptance-collapse",
+    "stale-drafts",
     "drift",
     "bad-boot",
     "bound-open",
@@ -53,7 +54,8 @@ class CellCount:
     The candidate failed ``k`` of ``n`` judged answers, the reference ``reference_k`` of ``reference_n``; of the pairs
     ``b`` failed on the candidate only and ``c`` on the reference only. ``service_*`` are such pairs for failed
     requests, ``material_*`` for prompts that part by more than rounding explains. ``acceptance`` is in tokens a verify
-    step. A cell that is not ``counted`` (its batch never filled, the server restarted in it ...) decides nothing.
+    step, ``stale_p`` the p of drafts that outlive their requests (1 where they did not fall to half, None untested). A
+    cell that is not ``counted`` (its batch never filled, the server restarted in it ...) decides nothing.
     """
 
     key: str
@@ -74,6 +76,7 @@ class CellCount:
     material_b: int = 0
     material_c: int = 0
     collapsed: bool = False
+    stale_p: float | None = None
     acceptance: float | None = None
     tokens_per_second: float | None = None
     reference_tokens_per_second: float | None = None

@@ -218,6 +218,7 @@ def _acceptance(tally: CellTally) -> AcceptanceSummary:
         length=acceptance.length if acceptance else None,
         seen=arm.drafted > 0,
         by_position=tuple(count / arm.engine.drafts for count in arm.server.accepted_at) if arm.engine.drafts else (),
+        residue=arm.residue.summary(),
     )
 
 

@@ -34,6 +34,7 @@ ReasonCode = Literal[
     "service-failures",
     "material-divergence",
     "acceptance-collapse",
+    "stale-drafts",
     "bound-open",
     "no-speculation",
     "concurrency-not-reached",

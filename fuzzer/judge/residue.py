@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from fuzzer.figures import ResidueSummary
 from fuzzer.history.records import Exchange
 from fuzzer.prompts.questions import GO_ON
 from fuzzer.stats import falling
 
 SIGNIFICANT = 0.001
-_HALF = 0.5
 
 
 @dataclass(slots=True)
@@ -45,23 +45,28 @@ class Residue:
             )  # llama.cpp is silent without drafts
             (slot.after if slot.long else slot.before).append(accepted)
 
-    def found(self) -> str:
-        """How the drafts have suffered, in words; "" if they have not, or it cannot be told.
+    def summary(self) -> ResidueSummary | None:
+        """What there is to tell; None where no list was drafted before a long request, so that nothing can fall.
 
-        The lists before and after are drawn alike, so that either of a pair is as likely to be drafted better: told is
-        a fall to less than half by more than chance (p < 0.001, Fisher's randomisation test).
+        The lists before and after are drawn alike: either of a pair is as likely to be drafted better.
         """
         pairs = list(self._pairs())
         before, after = sum(then for then, _ in pairs), sum(now for _, now in pairs)
-        p = falling(pairs)
-        if p >= SIGNIFICANT or after >= _HALF * before:
-            return ""
-        return (
-            f"after a long request on the same slot {after / len(pairs):.1f} draft tokens of a word list are accepted, "
-            f"before it {before / len(pairs):.1f} ({len(pairs)} pairs, p = {p:.1g}): what a slot drafts from outlives "
-            "its requests"
-        )
+        if not before:
+            return None
+        return ResidueSummary(pairs=len(pairs), before=before / len(pairs), after=after / len(pairs), p=falling(pairs))
 
     def _pairs(self) -> Iterator[tuple[int, int]]:
         for slot in self.slots.values():
             yield from zip(slot.before, slot.after, strict=False)
+
+
+def stale(told: ResidueSummary | None) -> str:
+    """A fall to less than half that is no chance (p < 0.001), in words with its figures; "" if there is none."""
+    if told is None or not told.halved or told.p >= SIGNIFICANT:
+        return ""
+    return (
+        f"after a long request on the same slot {told.after:.1f} draft tokens of a word list are accepted, before it "
+        f"{told.before:.1f} ({told.pairs} pairs of lists, p = {told.p:.1g}): what a slot drafts from outlives its "
+        "requests"
+    )

@@ -30,6 +30,7 @@ _ORACLE: Final[dict[ReasonCode, Kind]] = {
     "service-failures": "service",
     "shared-service-failures": "service",
     "acceptance-collapse": "speculation-health",
+    "stale-drafts": "speculation-health",
     "no-speculation": "speculation-health",
 }
 

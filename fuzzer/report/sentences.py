@@ -43,6 +43,7 @@ FAILING: Final[frozenset[ReasonCode]] = frozenset(
         "service-failures",
         "material-divergence",
         "acceptance-collapse",
+        "stale-drafts",
     )
 )
 _BECAUSE: Final[dict[ReasonCode, str]] = {

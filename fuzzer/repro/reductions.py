@@ -92,6 +92,11 @@ def _lengths(cohort: Cohort) -> dict[int, tuple[int, int]]:
     }
 
 
+def _padded(send: Send) -> bool:
+    """Whether it is a neighbour made long; lists of words that repeat are there to be drafted."""
+    return send.role == "neighbour" and send.overrides.pad > 0 and not send.overrides.pad_cycle
+
+
 def as_one(cohort: Cohort) -> Cohort | None:
     """One neighbour as long as all those with padding beside the victim; None where there are fewer than two.
 
@@ -100,8 +105,9 @@ def as_one(cohort: Cohort) -> Cohort | None:
     sends, asked = cohort.sends, cohort.asked
     release = next(places for places in cohort.rounds if cohort.victim in places)
     slots = [chain for chain in cohort.chains if chain[0] in release and cohort.victim not in chain]
-    slots = [chain for chain in slots if sends[chain[0]].role == "neighbour" and sends[chain[0]].overrides.pad]
-    long = [chain[0] for chain in slots]
+    padded = [[place for place in chain if _padded(sends[place])] for chain in slots]
+    slots = [chain for chain, places in zip(slots, padded, strict=True) if places]
+    long = [max(places, key=lambda place: sends[place].overrides.pad) for places in padded if places]
     if len(long) < 2:
         return None
     first, *others = long

@@ -124,11 +124,17 @@ def _cell(cell: CellSummary, summary: Summary, *, decides: bool) -> CellCount:
         material_b=floor.b if floor and judged else 0,
         material_c=floor.c if floor and judged else 0,
         collapsed=any(reason.code == "acceptance-collapse" and reason.cell == cell.key for reason in summary.reasons),
+        stale_p=_stale(cell),
         acceptance=cell.acceptance.length if cell.acceptance else None,
         tokens_per_second=cell.speed.candidate_tokens_per_second,
         reference_tokens_per_second=cell.speed.reference_tokens_per_second,
         seconds_p50=cell.speed.candidate_seconds,
     )
+
+
+def _stale(cell: CellSummary) -> float | None:
+    told = cell.acceptance.residue if cell.acceptance else None
+    return None if told is None else told.p if told.halved else 1.0
 
 
 def _findings(summary: Summary, schedule: str) -> Iterator[FindingCount]:

@@ -3,7 +3,8 @@
 A night makes many comparisons, and must not cry wolf: one-sided exact McNemar tests of every cell (wrong answers,
 failed requests, material divergence), the trend of failures over a boot's life, and each boot against the others go
 through Holm's correction together. What stays under ``ALPHA`` breaks the night, so a night of a healthy pair fails one
-time in a thousand at most.
+time in a thousand at most. Drafts that outlive their requests are tested apart, with half of that, in the first leg of
+each boot that can show them: that leg's long requests are longer than all that later legs ask.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Tests:
     boots: tuple[Boot, ...]
     drifts: tuple[Drift, ...]
     collapsed: dict[str, tuple[int, int]]
+    stale: dict[str, tuple[int, float]]
 
 
 @dataclass(slots=True)
@@ -61,7 +63,7 @@ def pooled(legs: Sequence[Leg], boots: Sequence[Boot], confidence: float) -> Tes
             known[int(where)] = known[int(where)].model_copy(update={"p": p, "bad": p < ALPHA})
         else:
             cells[str(where)] = cells[str(where)].model_copy(update={what: p})
-    return Tests(tuple(cells.values()), tuple(known), tuple(drifts), _collapsed(by_cell))
+    return Tests(tuple(cells.values()), tuple(known), tuple(drifts), _collapsed(by_cell), _stale(legs))
 
 
 def fresh(legs: Sequence[Leg]) -> list[Leg]:
@@ -165,3 +167,14 @@ def _collapsed(by_cell: dict[str, list[CellCount]]) -> dict[str, tuple[int, int]
     """Cells whose acceptance had collapsed in most legs: how many of how many."""
     counts = {key: (sum(each.collapsed for each in told), len(told)) for key, told in by_cell.items()}
     return {key: (k, n) for key, (k, n) in counts.items() if k >= COLLAPSED_LEGS and 2 * k > n}
+
+
+def _stale(legs: Sequence[Leg]) -> dict[str, tuple[int, float]]:
+    """Cells whose drafts outlived their requests: the leg that showed it best, and its p by Bonferroni over boots."""
+    first: dict[str, dict[int, tuple[float, int]]] = {}
+    for leg in legs:
+        for cell in leg.cells:
+            if cell.counted and cell.stale_p is not None:
+                first.setdefault(cell.key, {}).setdefault(leg.boot, (cell.stale_p, leg.number))
+    best = {key: (min(boots.values()), sum(map(len, first.values()))) for key, boots in first.items()}
+    return {key: (leg, p * tests) for key, ((p, leg), tests) in best.items() if p * tests < ALPHA / 2}

@@ -139,6 +139,10 @@ def _cells(tests: Tests, soak: SoakManifest) -> Iterator[NightReason]:
             k, n = tests.collapsed[cell.key]
             text = f"the acceptance length had collapsed against concurrency 1 in {k} of {n} legs"
             yield NightReason(code="acceptance-collapse", cell=cell.key, message=text)
+        if cell.key in tests.stale:
+            number, p = tests.stale[cell.key]
+            text = f"hardly a draft token of word lists is accepted after a long request, see leg {number} ({p_is(p)})"
+            yield NightReason(code="stale-drafts", cell=cell.key, message=text)
 
 
 def _over_time(tests: Tests) -> Iterator[NightReason]:

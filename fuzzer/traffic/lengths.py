@@ -18,7 +18,9 @@ OUTGROW = 0.06  # of the pool that their replies add, so that it is full while a
 GROWTH = (96, 1024)  # tokens of such a reply, at least and at most
 LONG_REPLY = 192  # tokens of the long request before a pair
 CHARACTERS = 4  # a token, about
-LISTS = (0.6, 0.95)  # of the long request's padding: each list is longer than all before it on the slot, but for that
+LISTS = 16  # of words in all, before the slots' long requests and after them
+MOST_LISTS = 4  # on one slot
+LIST_SHARES = (0.5, 0.9)  # of the long request: each list is longer than all before it on the slot, but for that
 LIST_CYCLE = 6  # words that come again and again: what follows is easy to draft
 LIST_REPLY = 24  # tokens
 
@@ -45,14 +47,16 @@ def long_pairs(prompts: Sequence[str], setting: Setting) -> Iterator[Release]:
     and ends with lists of words that are easy to go on with: a slot whose drafts outlive its requests drafts them well
     before its first long request, and badly after it (ggml-org/llama.cpp#27852).
     """
-    words = min(LONG_WORDS // 4, max(setting.context // 4, 64))
+    usual = min(LONG_WORDS // 4, max(setting.context // 4, 64))
+    most = max(usual, min(LONG_WORDS, setting.context - ROOM))
     pins = setting.traits.pins
     for place, group in enumerate(groups(prompts, setting.concurrency)):
-        lists = LISTS if pins and place == setting.before == 0 else ()
+        probed = pins and place == setting.before == 0
+        words, lists = (most, _list_words(most, setting.concurrency)) if probed else (usual, [])
         chains: list[Chain] = []
         for slot, prompt in enumerate(group):
             pinned = slot if pins else None
-            before, after = ([_list(setting, round(share * words), slot) for share in lists] for _ in range(2))
+            before, after = ([_list(setting, count, slot) for count in lists] for _ in range(2))
             long = _padded(setting, words, LONG_REPLY, ignore_eos=True)
             first = long.model_copy(update={"overrides": long.overrides.model_copy(update={"slot": pinned})})
             pair = Send(prompt=prompt, overrides=Overrides(slot=pinned))
@@ -78,6 +82,13 @@ def pool_pressure(prompts: Sequence[str], setting: Setting) -> Iterator[Release]
         return (_padded(setting, words, growth, ignore_eos=True, prompt=prompt.id),)
 
     yield among([(Send(prompt=prompt),) for prompt in prompts], neighbours, setting)
+
+
+def _list_words(long: int, concurrency: int) -> list[int]:
+    """The lengths of a slot's lists, evenly apart, where the long request has so many words of padding."""
+    count = min(max(-(-LISTS // concurrency), 2), MOST_LISTS)
+    low, high = LIST_SHARES
+    return [round((low + (high - low) * place / (count - 1)) * (long + LONG_REPLY)) for place in range(count)]
 
 
 def _list(setting: Setting, words: int, slot: int) -> Send:

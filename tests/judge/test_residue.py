@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fuzzer.history.records import Draft
 from fuzzer.history.schedule import Overrides
-from fuzzer.judge.residue import Residue
+from fuzzer.judge.residue import Residue, stale
 from fuzzer.prompts.questions import GO_ON
 from tests.oracles.factory import exchange
 
@@ -24,13 +24,13 @@ def told(*slots: tuple[Sequence[int], Sequence[int]], pinned: bool = True, outco
             draft = Draft(drafted=40, accepted=accepted) if accepted else None
             sound = "ok" if outcome == "ok" or name == LONG else "timeout-read"
             residue.add(exchange(name, overrides=overrides, draft=draft, outcome=sound))  # type: ignore[arg-type]
-    return residue.found()
+    return stale(residue.summary())
 
 
 def test_lists_that_are_drafted_worse_after_a_long_request_are_told_with_the_figures() -> None:
     text = told(*[((20, 16), (0, 0))] * 8)
     assert "0.0 draft tokens of a word list are accepted, before it 18.0" in text
-    assert "16 pairs, p = 2e-05" in text
+    assert "16 pairs of lists, p = 2e-05" in text
 
 
 def test_a_healthy_server_is_not_told_of_however_uneven_its_lists_are() -> None:

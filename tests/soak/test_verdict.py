@@ -151,3 +151,18 @@ def test_a_prompt_of_the_anchor_set_that_always_fails_is_one_failure_and_not_one
     ]
     found = night(*legs)
     assert (found.verdict, found.cells[0].k) == ("inconclusive", 1)
+
+
+def test_drafts_that_outlive_their_requests_fail_by_the_first_leg_of_a_boot_that_can_show_them() -> None:
+    def made(*told: float | None, boots: int = 1) -> set[str]:
+        legs = [leg(n, cell("long-pairs", 0, stale_p=p), boot=1 + n % boots) for n, p in enumerate(told, 1)]
+        found = night(*legs)
+        reasons = [reason.message for reason in found.reasons if reason.code == "stale-drafts"]
+        assert all("see leg 2" in message for message in reasons)
+        return codes(found) & {"stale-drafts"}
+
+    assert made(None, 2e-5, 1.0, 0.4)
+    assert not made(None, 6e-4, 1e-9)  # what comes later in a boot is not asked
+    assert not made(None, None)
+    assert made(1.0, 2e-5, 1.0, boots=2)
+    assert not made(1.0, 3e-4, boots=2)  # one of two boots

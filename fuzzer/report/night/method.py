@@ -16,7 +16,8 @@ METHOD: Final = (
     "(exact McNemar test, 1947, one-sided), and its rate is shown to be above a tenth of the limit (exact lower "
     "bound, Clopper-Pearson 1934); by requests that fail, or by material divergence, on the candidate only (the same "
     "test); or if the acceptance length had collapsed in most of its legs. A rate shown to be above the limit is "
-    "named as such.",
+    "named as such. Drafts that outlive their requests fail a cell by the first leg of a boot that can show them "
+    "(randomisation test, Fisher 1935, p under 0.0005 over the boots).",
     "A healthy pair is failed by counting in at most 1 of 1,000 nights: alpha is 0.001 a night, not a test, shared "
     "out by Holm (1979) over all tests of the night: three for each gated cell, those for drift, and one for each "
     "boot. The price is power: a slight rise of a rare failure goes unseen.",

@@ -20,6 +20,7 @@ FAILING: Final[frozenset[NightCode]] = frozenset(
         "service-failures",
         "material-divergence",
         "acceptance-collapse",
+        "stale-drafts",
         "drift",
         "bad-boot",
     )
@@ -32,6 +33,7 @@ CODES: Final[dict[NightCode, str]] = {
     "service-failures": "requests fail that the reference answers",
     "material-divergence": "output parts from the reference's farther than rounding explains",
     "acceptance-collapse": "drafts are hardly accepted any more",
+    "stale-drafts": "what a slot drafts from outlives its requests",
     "drift": "answers fail more often the longer the server runs",
     "bad-boot": "one start of the server was worse than the others",
     "bound-open": "too few answers to tell: a bound is neither met nor broken",

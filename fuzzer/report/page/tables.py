@@ -23,6 +23,7 @@ _CODES: Final = {
     "service-failures": "service failures of its own",
     "material-divergence": "material divergence",
     "acceptance-collapse": "acceptance collapsed",
+    "stale-drafts": "drafts outlive their requests",
 }
 _RESULT: Final = ("N", "lm_head", "candidate", "schedule", "failures", "rate", "bound", "reference", "p", "status")
 _BASIS: Final = ("N", "lm_head", "candidate", "schedule", "differ", "noise floor", "at N", "accepted", "clusters")
