@@ -90,10 +90,10 @@ def _choice(purpose: Purpose, why: Why, arm: Arm, families: tuple[str, ...], see
 
 
 def _size(legs: Sequence[Leg]) -> int:
-    """Judged answers for the next leg, by how long the last one took for its own."""
+    """Judged answers of the next leg's gated cell, or of each of them, by how long the last one took for its own."""
     least, most = LEG_REQUESTS
     last, before = legs[-1], legs[-2].active if len(legs) > 1 else 0.0
-    judged = sum(cell.n for cell in last.cells if cell.role == "gated")
+    judged = max((cell.n for cell in last.cells if cell.role == "gated"), default=0)
     seconds = max(last.active - before, 1.0)
     return min(max(int(LEG_SECONDS * judged / seconds) // 8 * 8, least), most)
 

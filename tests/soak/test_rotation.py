@@ -95,8 +95,9 @@ def test_a_leg_is_as_large_as_the_servers_answer_in_five_minutes() -> None:
     base = plan(seed=3)
     for seconds, expected in ((20.0, 64), (300.0, 64), (600.0, 32), (3000.0, 16)):
         before = leg(1, cell("closed-loop", 0), purpose="anchor", active=50.0)
-        slow = leg(2, cell("rounds", 0), active=50.0 + seconds)
-        assert choose(base, [before, slow], 3, 50.0 + seconds, 1e9).requests == expected
+        for cells in ((cell("rounds", 0),), (cell("rounds", 0), cell("rounds", 0, candidate="other"))):
+            slow = leg(2, *cells, active=50.0 + seconds)
+            assert choose(base, [before, slow], 3, 50.0 + seconds, 1e9).requests == expected
     assert choose(base, [], 1, 0.0, 900.0).requests == 32
 
 
