@@ -82,12 +82,16 @@ class Script:
 
     def hear(self, event: Event | SoakEvent) -> None:
         """Take an event of the soak or of a leg."""
-        if isinstance(event, LegOver):
-            leg = event.leg
-            print(f"{leg.active:5.0f} s  leg {leg.number}, boot {leg.boot}: {leg.verdict} {leg.reasons}", flush=True)
-            self._over.set()
-        elif isinstance(event, StageStarted) and (event.arm, event.phase) == ("candidate", "measure"):
-            self._measuring.set()
+        match event:
+            case LegOver(leg):
+                print(
+                    f"{leg.active:5.0f} s  leg {leg.number}, boot {leg.boot}: {leg.verdict} {leg.reasons}", flush=True
+                )
+                self._over.set()
+            case StageStarted(arm="candidate", phase="measure", concurrency=level) if level > 1:
+                self._measuring.set()
+            case _:
+                pass
 
     async def run(self) -> None:
         """All of it, one after the other."""
@@ -117,7 +121,7 @@ class Script:
         await self._over.wait()
 
     async def _middle(self) -> None:
-        """Until the candidate is measured."""
+        """Until the candidate is measured at the level."""
         self._measuring = anyio.Event()
         await self._measuring.wait()
 
