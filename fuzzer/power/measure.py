@@ -33,7 +33,7 @@ PLAIN_REQUESTS = 96  # judged answers of a closed loop that must not find a faul
 KV_BLOCKS = 512  # a pool that twelve usual requests do not fill
 INTERRUPTED = 130
 # what the policy says without a finding
-REASON_KINDS = {"acceptance-collapse": "speculation-health", "no-speculation": "speculation-health"}
+REASON_KINDS = dict.fromkeys(("acceptance-collapse", "stale-drafts", "no-speculation"), "speculation-health")
 _CPU = re.compile(r"^process_cpu_seconds_total (\S+)", re.MULTILINE)
 
 
