@@ -4,7 +4,8 @@ The first leg, and one every ``anchor_seconds`` after, is the *anchor*: always t
 highest level, so that a change over the night is the server's and not the prompts'. All other legs have a seed of their
 own. Of those, at most every second goes where findings have appeared (the arm with the highest share of legs with one,
 (hits + 1) / (legs + 2)); the others go through all arms, schedule x concurrency, in an order shuffled anew each time
-round. A leg is as large as what the servers answer in five minutes, from 16 to 64 judged answers; the anchor has 32.
+round. A leg is as large as what the servers answer in five minutes, by how long the last one took and by what traffic
+it has, from 16 to 64 judged answers; the anchor has 32.
 Everything follows from the plan, its seed and the legs so far.
 """
 
@@ -17,11 +18,13 @@ from collections.abc import Sequence
 from fuzzer.night import Leg, Purpose, Why
 from fuzzer.plan import Plan, Policy, ScheduleName
 from fuzzer.prompts.families import FAMILIES
+from fuzzer.shapes import SHAPES
 from fuzzer.soak.ledger import Choice
 from fuzzer.stats import rule_out
 
 LEG_REQUESTS = (16, 64)  # judged answers of a leg's gated cell: fewer do not cover its fixed cost, more last too long
 LEG_SECONDS = 300.0  # that a leg should take
+CALIBRATION = 4.0  # requests at one end that calibration takes for each judged answer, about
 LEG_CONTROL = 24  # judged answers of its control at most, which acceptance is compared with
 ANCHOR_REQUESTS = 32
 WINDOW = 8  # families in a leg
@@ -73,7 +76,7 @@ def choose(plan: Plan, legs: Sequence[Leg], number: int, active: float, anchor_s
         return _choice("anchor", "anchor", (ANCHOR_SCHEDULE, level), plan.families, plan.seed, ANCHOR_REQUESTS)
     sweeps = [leg for leg in legs if leg.purpose == "sweep"]
     arm, why = _arm(plan, sweeps)
-    return _choice("sweep", why, arm, _families(plan, len(sweeps)), _seed(plan.seed, number), _size(legs))
+    return _choice("sweep", why, arm, _families(plan, len(sweeps)), _seed(plan.seed, number), _size(legs, arm))
 
 
 def _choice(purpose: Purpose, why: Why, arm: Arm, families: tuple[str, ...], seed: int, requests: int) -> Choice:
@@ -89,13 +92,21 @@ def _choice(purpose: Purpose, why: Why, arm: Arm, families: tuple[str, ...], see
     )
 
 
-def _size(legs: Sequence[Leg]) -> int:
+def _size(legs: Sequence[Leg], arm: Arm) -> int:
     """Judged answers of the next leg's gated cell, or of each of them, by how long the last one took for its own."""
     least, most = LEG_REQUESTS
     last, before = legs[-1], legs[-2].active if len(legs) > 1 else 0.0
     judged = max((cell.n for cell in last.cells if cell.role == "gated"), default=0)
     seconds = max(last.active - before, 1.0)
-    return min(max(int(LEG_SECONDS * judged / seconds) // 8 * 8, least), most)
+    per_second = judged * _work((last.schedule, last.concurrency)) / seconds
+    return min(max(int(LEG_SECONDS * per_second / _work(arm)) // 8 * 8, least), most)
+
+
+def _work(arm: Arm) -> float:
+    """Requests at one end for each judged answer, or for each prompt where its copies count once."""
+    schedule, concurrency = arm
+    shape = SHAPES[schedule]
+    return shape.load * shape.copies(concurrency) + CALIBRATION
 
 
 def _arm(plan: Plan, sweeps: Sequence[Leg]) -> tuple[Arm, Why]:

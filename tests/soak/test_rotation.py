@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import pairwise
 
 from fuzzer.night import Leg
+from fuzzer.plan import ScheduleName
 from fuzzer.prompts.families import FAMILIES
 from fuzzer.prompts.pool import PromptPool
 from fuzzer.soak.rotation import WINDOW, arms, choose, leg_plan
@@ -99,6 +100,17 @@ def test_a_leg_is_as_large_as_the_servers_answer_in_five_minutes() -> None:
             slow = leg(2, *cells, active=50.0 + seconds)
             assert choose(base, [before, slow], 3, 50.0 + seconds, 1e9).requests == expected
     assert choose(base, [], 1, 0.0, 900.0).requests == 32
+
+
+def test_traffic_that_sends_more_for_each_answer_gets_fewer_answers() -> None:
+    def then(last: ScheduleName, schedule: ScheduleName) -> int:
+        before = leg(1, cell("closed-loop", 0), purpose="anchor", active=50.0)
+        slow = leg(2, cell(last, 0), active=450.0)
+        return choose(plan(schedules=(schedule,)), [before, slow], 3, 450.0, 1e9).requests
+
+    assert then("rounds", "rounds") == then("rounds", "burst-solo") == 48
+    assert then("rounds", "replicas") == 16
+    assert then("replicas", "replicas") == 48
 
 
 def test_a_leg_without_a_failure_passes_its_own_gate() -> None:
