@@ -13,7 +13,7 @@ from fuzzer.history.journal import read_history
 from fuzzer.history.records import Prompt, Sent
 from fuzzer.manifest import HISTORY
 from fuzzer.plan import Policy
-from fuzzer.prompts.questions import QUESTIONS
+from fuzzer.prompts.questions import OPEN
 from fuzzer.run import Run, gate, resume
 from fuzzer.sim.config import SimConfig
 
@@ -38,13 +38,14 @@ async def test_its_questions_are_recorded_and_in_no_rate(tmp_path: Path) -> None
     ended = await run(tmp_path, SimConfig(**DRAFTS))
     assert ended.summary.verdict == "pass", ended.summary.reasons
     records = list(read_history(ended.directory / HISTORY))
-    asked = [record for record in records if isinstance(record, Sent) and record.prompt in QUESTIONS]
+    questions = {question.id for question in OPEN}
+    asked = [record for record in records if isinstance(record, Sent) and record.prompt in questions]
     assert {record.phase for record in asked} == {"preflight"}
     assert {record.arm for record in asked} == {"candidate", "reference"}
     assert all(record.in_flight == 1 for record in asked)
     assert len(asked) <= 2 * 13
     assert all(record.cell.endswith("/speed") for record in asked if record.overrides.temperature)
-    assert set(QUESTIONS) <= {record.id for record in records if isinstance(record, Prompt)}
+    assert questions <= {record.id for record in records if isinstance(record, Prompt)}
     for cell in ended.summary.cells:
         assert cell.arms["candidate"].sent == cell.rate.n
     assert "preflight" not in {row.family for row in ended.summary.calibration}
