@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,20 @@ def pytest_xdist_auto_num_workers() -> int:
 def anyio_backend() -> str:
     """All async tests run on asyncio, which httpx-aiohttp's transport needs."""
     return "asyncio"
+
+
+@pytest.fixture
+def model() -> Path:
+    """The real engine's model; without the engine, or where the model cannot be had, there is nothing to test."""
+    from fuzzer.errors import UnavailableError
+    from fuzzer.sim.gguf_model import ensure_model
+
+    if importlib.util.find_spec("xllamacpp") is None:
+        pytest.skip("the extra llamacpp is not installed")
+    try:
+        return ensure_model(None, print)
+    except UnavailableError as error:
+        pytest.skip(str(error))
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups

@@ -36,7 +36,8 @@ class _End:
         seconds = time.monotonic() - self.seen
         return Standstill(time.time() - seconds, seconds, over)
 
-    def alive(self) -> None:
+    def alive(self, *, measured: bool = False) -> None:
+        self.measured |= measured
         if self.still:
             told = self.standstill(over=True)
             self.longest = max(told, self.longest or told, key=lambda one: one.seconds)
@@ -68,12 +69,10 @@ class Liveness:
                 if not end.still:
                     end.seen = time.monotonic()  # before this nobody asked it
             case LoadSeen(arm):
-                self._end(self._cell, arm).measured = True
-                self._end(self._cell, arm).alive()
+                self._end(self._cell, arm).alive(measured=True)
             case StageDone(stage):
                 if stage.after is not None and stage.after.running is not None:
-                    self._end(stage.cell, stage.arm).measured = True
-                    self._end(stage.cell, stage.arm).alive()
+                    self._end(stage.cell, stage.arm).alive(measured=True)
             case ExchangeDone(arm, _, outcome):
                 end = self._end(self._cell, arm)
                 if outcome == "ok":

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
-from fuzzer.errors import UnavailableError
 from fuzzer.history.journal import exchanges
 from fuzzer.judge.residue import Residue, stale
 from fuzzer.plan import Endpoint, Sampling
 from fuzzer.prompts import PromptPool
-from fuzzer.sim.gguf_model import ensure_model
 from fuzzer.sim.llamacpp import LlamaConfig, LlamaServer
 from fuzzer.traffic.memo import Memo
 from fuzzer.wire.client import Client
@@ -21,16 +18,6 @@ from tests.traffic.bench import Bench, block
 
 SLOTS = 8
 CONTEXT = 512  # tokens a slot
-
-
-@pytest.fixture
-def model() -> Path:
-    if importlib.util.find_spec("xllamacpp") is None:
-        pytest.skip("the extra llamacpp is not installed")
-    try:
-        return ensure_model(None, print)
-    except UnavailableError as error:
-        pytest.skip(str(error))
 
 
 @pytest.mark.real_engine

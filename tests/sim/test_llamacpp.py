@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import os
 import select
 import signal
@@ -15,7 +14,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from fuzzer.errors import UnavailableError, UsageError
-from fuzzer.sim.gguf_model import ensure_model
 from fuzzer.sim.llamacpp import LlamaConfig, LlamaServer
 
 real_engine = pytest.mark.real_engine
@@ -33,16 +31,6 @@ async def main():
 
 anyio.run(main)
 """
-
-
-@pytest.fixture
-def model() -> Path:
-    if importlib.util.find_spec("xllamacpp") is None:
-        pytest.skip("the extra llamacpp is not installed")
-    try:
-        return ensure_model(None, print)
-    except UnavailableError as error:
-        pytest.skip(str(error))
 
 
 async def _ask(http: httpx.AsyncClient, question: str, **options: object) -> dict[str, Any]:

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
-from fuzzer.errors import UnavailableError
 from fuzzer.history.records import Message
 from fuzzer.oracles.regret import regrets
 from fuzzer.plan import Endpoint
-from fuzzer.sim.gguf_model import ensure_model
 from fuzzer.sim.llamacpp import LlamaConfig, LlamaServer
 from fuzzer.wire.client import Client
 from fuzzer.wire.dialects import dialect_for
 from fuzzer.wire.params import Params
 from fuzzer.wire.scoring import Scorer
-
-
-@pytest.fixture
-def model() -> Path:
-    if importlib.util.find_spec("xllamacpp") is None:
-        pytest.skip("the extra llamacpp is not installed")
-    try:
-        return ensure_model(None, print)
-    except UnavailableError as error:
-        pytest.skip(str(error))
 
 
 @pytest.mark.real_engine
