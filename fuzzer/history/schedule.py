@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Iterator
-from itertools import islice
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
@@ -95,7 +94,7 @@ def padding(key: str, words: int, cycle: int = 0) -> str:
     for _ in range(min(words, cycle or words)):
         state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
         chosen.append(_WORDS[(state >> 33) % len(_WORDS)])
-    return " ".join(islice(itertools.cycle(chosen), words))
+    return " ".join(itertools.islice(itertools.cycle(chosen), words))
 
 
 class Send(Sparse):

@@ -40,9 +40,7 @@ class Residue:
         if exchange.sent.prompt != GO_ON.id:
             slot.long = True
         else:
-            accepted = (
-                received.draft.accepted if received.draft is not None else 0
-            )  # llama.cpp is silent without drafts
+            accepted = received.draft.accepted if received.draft else 0  # without drafts llama.cpp tells of none
             (slot.after if slot.long else slot.before).append(accepted)
 
     def summary(self) -> ResidueSummary | None:

@@ -176,5 +176,6 @@ def _stale(legs: Sequence[Leg]) -> dict[str, tuple[int, float]]:
         for cell in leg.cells:
             if cell.counted and cell.stale_p is not None:
                 first.setdefault(cell.key, {}).setdefault(leg.boot, (cell.stale_p, leg.number))
-    best = {key: (min(boots.values()), sum(map(len, first.values()))) for key, boots in first.items()}
-    return {key: (leg, p * tests) for key, ((p, leg), tests) in best.items() if p * tests < ALPHA / 2}
+    tests = sum(map(len, first.values()))
+    best = {key: min(boots.values()) for key, boots in first.items()}
+    return {key: (leg, p * tests) for key, (p, leg) in best.items() if p * tests < ALPHA / 2}
