@@ -58,7 +58,6 @@ SLACK = 20 * MIB  # a leg that has just ended may go over the limit before room 
 MOST_MEMORY = 400  # MiB
 LIKE_A_NIGHT = 24  # a night has so many anchors, however short it is made
 SPECULATIONS: tuple[Speculation, ...] = ("ngram", "draft")
-LLAMA_TOKENS = 128  # SmolLM2's answers have 20, its loops have no end
 
 
 def plan(candidate: SimServer, reference: SimServer, seed: int) -> Plan:
@@ -281,7 +280,7 @@ async def real(minutes: float, out: Path, seed: int) -> Night:
             schedules=tuple(SHAPES),
             concurrency=(1, LLAMA_SLOTS),
             families=LLAMA_FAMILIES,
-            sampling=Sampling(timeout=300, max_tokens=LLAMA_TOKENS),
+            sampling=Sampling(timeout=300),
             seed=seed,
         )
         seconds = minutes * 60
