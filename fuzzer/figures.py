@@ -18,11 +18,11 @@ class Figures(BaseModel):
 class ResidueSummary(Figures):
     """Drafts of word lists before and after a long request on the same slot of the engine (``long-pairs``).
 
-    ``before`` and ``after`` are draft tokens accepted in a list, on average over ``pairs`` of lists; ``p`` is the
-    one-sided randomisation test of their fall.
+    ``before`` and ``after`` are draft tokens accepted in a list, on average over the lists of so many ``slots``; ``p``
+    is the one-sided randomisation test of their fall.
     """
 
-    pairs: int
+    slots: int
     before: float
     after: float
     p: float

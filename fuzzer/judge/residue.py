@@ -2,12 +2,11 @@
 
 Words that repeat are easy to draft. An n-gram cache that is kept for a slot, and takes in only what is longer than all
 that the slot has seen, drafts them from what a long request has left behind (ggml-org/llama.cpp#27852): the text stays
-right, and hardly a draft token is accepted any more.
+right, and hardly a draft token is accepted any more. A list spoils the next one too, so only one comes before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fuzzer.figures import ResidueSummary
@@ -20,8 +19,8 @@ SIGNIFICANT = 0.001
 
 @dataclass(slots=True)
 class _Slot:
+    before: int | None = None
     long: bool = False
-    before: list[int] = field(default_factory=list)
     after: list[int] = field(default_factory=list)
 
 
@@ -37,26 +36,27 @@ class Residue:
         if overrides.slot is None or not overrides.pad or received is None or received.outcome != "ok":
             return
         slot = self.slots.setdefault(overrides.slot, _Slot())
+        accepted = received.draft.accepted if received.draft else 0  # without drafts llama.cpp tells of none
         if exchange.sent.prompt != GO_ON.id:
             slot.long = True
-        else:
-            accepted = received.draft.accepted if received.draft else 0  # without drafts llama.cpp tells of none
-            (slot.after if slot.long else slot.before).append(accepted)
+        elif slot.long:
+            slot.after.append(accepted)
+        elif slot.before is None:
+            slot.before = accepted
 
     def summary(self) -> ResidueSummary | None:
         """What there is to tell; None where no list was drafted before a long request, so that nothing can fall.
 
-        The lists before and after are drawn alike: either of a pair is as likely to be drafted better.
+        All lists of a slot are drawn alike: any of them is as likely to be drafted best.
         """
-        pairs = list(self._pairs())
-        before, after = sum(then for then, _ in pairs), sum(now for _, now in pairs)
+        rows = [(slot.before, *slot.after) for slot in self.slots.values() if slot.before is not None and slot.after]
+        before = sum(first for first, *_ in rows)
         if not before:
             return None
-        return ResidueSummary(pairs=len(pairs), before=before / len(pairs), after=after / len(pairs), p=falling(pairs))
-
-    def _pairs(self) -> Iterator[tuple[int, int]]:
-        for slot in self.slots.values():
-            yield from zip(slot.before, slot.after, strict=False)
+        later = [accepted for _, *after in rows for accepted in after]
+        return ResidueSummary(
+            slots=len(rows), before=before / len(rows), after=sum(later) / len(later), p=falling(rows)
+        )
 
 
 def stale(told: ResidueSummary | None) -> str:
@@ -65,6 +65,5 @@ def stale(told: ResidueSummary | None) -> str:
         return ""
     return (
         f"after a long request on the same slot {told.after:.1f} draft tokens of a word list are accepted, before it "
-        f"{told.before:.1f} ({told.pairs} pairs of lists, p = {told.p:.1g}): what a slot drafts from outlives its "
-        "requests"
+        f"{told.before:.1f} ({told.slots} slots, p = {told.p:.1g}): what a slot drafts from outlives its requests"
     )

@@ -1,24 +1,25 @@
-"""Counts before and after: the exact test that swaps them within their pairs."""
+"""A first count against those that follow it: the exact test that puts another of them first."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
-def falling(pairs: Iterable[tuple[int, int]]) -> float:
-    """The one-sided p of a fall from the first of each pair to the second, where neither is likelier to be larger.
+def falling(rows: Iterable[Sequence[int]]) -> float:
+    """The one-sided p of a fall from the first count of each row to its others, where any of a row may come first.
 
-    Fisher's randomisation test (The Design of Experiments, 1935, section 21): the share of the ways to swap counts
-    within pairs whose fall in all is at least as large as the one seen, counted exactly. No pair that differs gives 1.
+    Fisher's randomisation test (The Design of Experiments, 1935, section 21): the share of the ways to put one count of
+    each row first whose firsts sum to at least what was seen, counted exactly. Rows of one count, or of equal ones, say
+    nothing; no others give 1.
     """
-    falls = [first - second for first, second in pairs]
+    seen = 0
     ways = Counter({0: 1})
-    for fall in map(abs, falls):
-        swapped: Counter[int] = Counter()
+    for row in rows:
+        seen += row[0]
+        chosen: Counter[int] = Counter()
         for total, count in ways.items():
-            swapped[total + fall] += count
-            swapped[total - fall] += count
-        ways = swapped
-    as_large = sum(count for total, count in ways.items() if total >= sum(falls))
-    return as_large / ways.total()
+            for value in row:
+                chosen[total + value] += count
+        ways = chosen
+    return sum(count for total, count in ways.items() if total >= seen) / ways.total()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fuzzer.history.schedule import Overrides, Release, Send
+from fuzzer.history.messages import Wants
+from fuzzer.history.schedule import Overrides, Release, Send, padding
 from fuzzer.prompts.questions import GO_ON
 from fuzzer.traffic.loops import groups
 from fuzzer.traffic.mixture import Chain, among, neighbour_slots
@@ -18,11 +19,11 @@ OUTGROW = 0.06  # of the pool that their replies add, so that it is full while a
 GROWTH = (96, 1024)  # tokens of such a reply, at least and at most
 LONG_REPLY = 192  # tokens of the long request before a pair
 CHARACTERS = 4  # a token, about
-LISTS = 16  # of words in all, before the slots' long requests and after them
-MOST_LISTS = 4  # on one slot
-LIST_SHARES = (0.5, 0.9)  # of the long request: each list is longer than all before it on the slot, but for that
+LISTS = 24  # of words in all, after the slots' long requests
+MOST_LISTS = 8  # of them on one slot
+LIST_SHARE = 0.6  # of the long request: longer than what preflight and calibration ask, mostly
 LIST_CYCLE = 6  # words that come again and again: what follows is easy to draft
-LIST_REPLY = 24  # tokens
+LIST_REPLY = 32  # tokens
 
 
 def mixed_lengths(prompts: Sequence[str], setting: Setting) -> Iterator[Release]:
@@ -44,23 +45,24 @@ def long_pairs(prompts: Sequence[str], setting: Setting) -> Iterator[Release]:
     """On every slot a long request, and after it one victim twice: the first may differ from the second, or both fail.
 
     Where the engine has slots to pin requests to, each chain stays on one of its own. There the first release begins
-    and ends with lists of words that are easy to go on with: a slot whose drafts outlive its requests drafts them well
-    before its first long request, and badly after it (ggml-org/llama.cpp#27852).
+    with a list of words that is easy to draft, and ends with others like it: a slot whose drafts outlive its requests
+    drafts the first well, and badly those after its long request (ggml-org/llama.cpp#27852).
     """
     usual = min(LONG_WORDS // 4, max(setting.context // 4, 64))
     most = max(usual, min(LONG_WORDS, setting.context - ROOM))
     pins = setting.traits.pins
     for place, group in enumerate(groups(prompts, setting.concurrency)):
         probed = pins and place == setting.before == 0
-        words, lists = (most, _list_words(most, setting.concurrency)) if probed else (usual, [])
+        words = most if probed else usual
+        count = 1 + min(max(-(-LISTS // setting.concurrency), 2), MOST_LISTS) if probed else 0
         chains: list[Chain] = []
         for slot, prompt in enumerate(group):
             pinned = slot if pins else None
-            before, after = ([_list(setting, count, slot) for count in lists] for _ in range(2))
+            lists = [_list(setting, words, slot) for _ in range(count)]
             long = _padded(setting, words, LONG_REPLY, ignore_eos=True)
             first = long.model_copy(update={"overrides": long.overrides.model_copy(update={"slot": pinned})})
             pair = Send(prompt=prompt, overrides=Overrides(slot=pinned))
-            chains.append((*before, first, pair, pair, *after))
+            chains.append((*lists[:1], first, pair, pair, *lists[1:]))
         yield Release(width=setting.concurrency, chains=tuple(chains))
 
 
@@ -84,20 +86,19 @@ def pool_pressure(prompts: Sequence[str], setting: Setting) -> Iterator[Release]
     yield among([(Send(prompt=prompt),) for prompt in prompts], neighbours, setting)
 
 
-def _list_words(long: int, concurrency: int) -> list[int]:
-    """The lengths of a slot's lists, evenly apart, where the long request has so many words of padding."""
-    count = min(max(-(-LISTS // concurrency), 2), MOST_LISTS)
-    low, high = LIST_SHARES
-    return [round((low + (high - low) * place / (count - 1)) * (long + LONG_REPLY)) for place in range(count)]
+def _list(setting: Setting, long: int, slot: int) -> Send:
+    """A list on a slot whose long request has so many words of padding.
 
-
-def _list(setting: Setting, words: int, slot: int) -> Send:
+    How it goes on is forced by a schema, or a model that would rather talk left nothing to draft.
+    """
+    key, words = _key(setting), round(LIST_SHARE * (long + LONG_REPLY))
+    rest = padding(key, words + LIST_REPLY, LIST_CYCLE).split()[words:]
     overrides = Overrides(
         pad=words,
-        pad_key=_key(setting),
+        pad_key=key,
         pad_cycle=LIST_CYCLE,
         max_tokens=LIST_REPLY,
-        ignore_eos=True,
+        wants=Wants(json_schema={"type": "string", "enum": [" ".join(rest)]}),
         slot=slot,
     )
     return Send(prompt=GO_ON.id, role="neighbour", overrides=overrides)

@@ -225,15 +225,15 @@ def test_where_slots_can_be_pinned_the_first_long_pair_stands_among_lists_that_a
     first, *others = block("long-pairs", 16, 4, pins=True, context=1024)
     keys = set()
     for chain in first.chains:
-        before, long, pair, after = chain[:4], chain[4], chain[5:7], chain[7:]
+        before, long, *pair, after = chain[0], *chain[1:4], chain[4:]
         assert pair[0] == pair[1]
-        sizes = [[send.overrides.pad for send in lists] for lists in (before, after)]
-        assert sizes[0] == sizes[1] == sorted(set(sizes[0]))
-        assert max(sizes[0]) + 24 < long.overrides.pad + (long.overrides.max_tokens or 0) < 1024
-        for send in (*before, *after):
+        assert len(after) == 6
+        assert 400 < before.overrides.pad < long.overrides.pad
+        for send in (before, *after):
+            assert send.overrides.pad == before.overrides.pad
             assert (send.prompt, send.role, send.overrides.pad_cycle) == (GO_ON.id, "neighbour", 6)
             keys.add(send.overrides.pad_key)
-    assert len(keys) == 32  # no list comes twice
+    assert len(keys) == 28  # no list comes twice
     assert all(len(chain) == 3 for release in others for chain in release.chains)
     later = block("long-pairs", 8, 4, pins=True, context=1024, before=8)
     assert all(len(chain) == 3 for release in later for chain in release.chains)
