@@ -315,9 +315,13 @@ class _Conductor:
     def _unmeasured(self, began: Began, run: Run) -> None:
         """Nothing was measured: an end is away, or is not what it was. At the very beginning that is for its user.
 
-        An end that went away after it had been looked at gets a few tries even there.
+        An end that went away after it had been looked at gets a few tries even there. That the leg's time was up is no
+        end's fault.
         """
         summary, state = run.summary, self.ledger.state
+        if any(reason.code == "budget" for reason in summary.reasons):
+            self._void(began, run.directory)
+            return
         why = summary.reasons[0].message if summary.reasons else "nothing was measured"
         stood = summary.preflight is not None and summary.preflight.comparable and len(state.void) < FIRST_TRIES
         if not state.legs and not stood:
@@ -326,9 +330,12 @@ class _Conductor:
         self._missed(began, why, run.directory)
 
     def _missed(self, began: Began, why: str, directory: Path) -> None:
+        self._void(began, directory)
+        self.outages.away(end_of(why), why, began.at, began.active)
+
+    def _void(self, began: Began, directory: Path) -> None:
         self.ledger.write(Void(number=began.number))
         shutil.rmtree(directory, ignore_errors=True)
-        self.outages.away(end_of(why), why, began.at, began.active)
 
     def _bundle(self, directory: Path, summary: Summary) -> None:
         """Bundles of the kinds of finding that have none yet."""

@@ -136,7 +136,7 @@ class Lost(_Record):
 
 
 class Void(_Record):
-    """A leg that measured nothing, since an end could not be measured."""
+    """A leg that measured nothing, since an end could not be measured or no time was left."""
 
     type: Literal["void"] = "void"
     number: int

@@ -20,7 +20,7 @@ from fuzzer.soak import conduct, rotation
 from fuzzer.soak.conduct import soak
 from fuzzer.soak.directory import make
 from fuzzer.soak.events import LegBegan, LegOver, OutageSeen, SoakEvent
-from fuzzer.soak.ledger import Settings, read_ledger
+from fuzzer.soak.ledger import Choice, Settings, read_ledger
 
 from .servers import Server
 
@@ -163,6 +163,29 @@ def restarts(server: Server) -> Script:
     server.kill()
     yield from until(leg_over)
     server.boot()
+
+
+def test_a_leg_that_had_no_time_is_no_outage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A night of slow engines ends in the middle of a leg's preflight; both ends are there."""
+
+    left = iter((None, 0.001))  # the second leg has a millisecond
+
+    def hurried(choice: Choice, base: Plan, seconds: float | None) -> Plan:
+        return rotation.leg_plan(choice, base, next(left, seconds))
+
+    monkeypatch.setattr(conduct, "leg_plan", hurried)
+    with Server(CANDIDATE) as candidate, Server(REFERENCE) as reference:
+        directory = make(plan(candidate, reference), lasting(2 * LEG), tmp_path)
+        heard: list[SoakEvent] = []
+
+        async def run() -> Night:
+            return await soak(directory, listeners=[], tell=heard.append)
+
+        night = anyio.run(run)
+    assert read_ledger(directory).void == {2}
+    assert not night.outages
+    assert not any(isinstance(event, OutageSeen) for event in heard)
+    assert "outage" not in {reason.code for reason in night.reasons}
 
 
 def test_restarted_five_times_the_night_has_six_boots_and_what_it_missed_counts_for_nothing(tmp_path: Path) -> None:
