@@ -41,7 +41,7 @@ def test_a_release_that_loses_its_judged_requests_goes_with_the_next() -> None:
 
 @st.composite
 def cohorts(draw: st.DrawFn) -> Cohort:
-    names = iter("abcdefghijklmnop")
+    names = iter("abcdefghijklmnopqr")  # three releases of three slots of two
     sizes = draw(st.lists(st.lists(st.integers(1, 2), min_size=1, max_size=3), min_size=1, max_size=3))
     releases = [[[_send(draw, next(names)) for _ in range(size)] for size in slots] for slots in sizes]
     for slots in releases:
