@@ -319,7 +319,7 @@ class _Conductor:
         end's fault.
         """
         summary, state = run.summary, self.ledger.state
-        if any(reason.code == "budget" for reason in summary.reasons):
+        if {reason.code for reason in summary.reasons} == {"budget"}:
             self._void(began, run.directory)
             return
         why = summary.reasons[0].message if summary.reasons else "nothing was measured"
