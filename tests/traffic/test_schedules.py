@@ -225,10 +225,12 @@ def test_where_slots_can_be_pinned_the_first_long_pair_stands_among_lists_that_a
     first, *others = block("long-pairs", 16, 4, pins=True, context=1024)
     keys = set()
     for chain in first.chains:
-        before, long, *pair, after = chain[0], *chain[1:4], chain[4:]
-        assert pair[0] == pair[1]
+        before, long, first_of_pair, second_of_pair, *after = chain
+        assert first_of_pair == second_of_pair
         assert len(after) == 6
-        assert 400 < before.overrides.pad < long.overrides.pad
+        assert before.overrides.pad > 400
+        sizes = [send.overrides.pad + (send.overrides.max_tokens or 0) for send in (before, long)]
+        assert sizes[0] < sizes[1] < 1024
         for send in (before, *after):
             assert send.overrides.pad == before.overrides.pad
             assert (send.prompt, send.role, send.overrides.pad_cycle) == (GO_ON.id, "neighbour", 6)
