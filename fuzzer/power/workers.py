@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fuzzer.power.jobs import Job, Row
 from fuzzer.power.measure import Bench, measure
+from fuzzer.traffic.pauses import shorten_pauses
 
 _AHEAD = 2  # jobs handed out beyond those that are being measured
 
@@ -49,6 +50,7 @@ def _run(job: Job) -> Row | None:
 
 
 def _begin() -> None:
+    shorten_pauses()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
