@@ -25,7 +25,7 @@ from fuzzer.plan import Engine
 from fuzzer.prompts import describe
 from fuzzer.report.sentences import FAILING
 from fuzzer.shapes import SHAPES
-from fuzzer.sim.faults import FAULTS
+from fuzzer.sim.faults import FAULTS, SYMPTOMS
 from fuzzer.sim.gateway_faults import GATEWAY_FAULTS
 from fuzzer.summarise import EXIT
 from fuzzer.summary import CellStatus, ReasonCode, VerdictName
@@ -101,26 +101,41 @@ def faults() -> Iterator[str]:
     """All faults that can be planted."""
     yield from prose(
         "# Faults",
-        "What can be planted to see whether the gate finds it. The rate is the share of requests that are hit unless "
-        "`--rate` says otherwise. How surely they were found, and how often a gate failed without one, was "
-        "[measured](../../reports/detection/README.md).",
+        "What can be planted to see whether the gate finds it; `specfuzz faults` lists the same, `specfuzz faults "
+        "--json` for machines. How surely each is found under its own traffic was measured for [the whole "
+        "zoo](../../reports/power.md); for [the first twelve](../../reports/detection/README.md) also under the "
+        "default gate, together with how often that failed without a fault.",
         "## In the simulated engine",
-        "`specfuzz demo --fault NAME` gates a pair with it, `specfuzz serve-sim --fault NAME` serves it.",
+        "`specfuzz demo --fault NAME` gates a pair with it, `specfuzz serve-sim --fault NAME` serves it. *Rate*: how "
+        "much is drawn for it unless `--rate` says otherwise, and of what; what is drawn is hit where the trigger "
+        "holds. *Trigger*: what must happen before it shows, and the requests that this takes. *Found by*: the "
+        "[traffic schedule](schedules.md) and the concurrency under which it is found.",
     )
     yield from table(
-        ("fault", "rate", "what it does", "found under", "modelled on"),
+        ("fault", "what it does", "symptom", "rate", "trigger", "found by", "modelled on"),
         (
-            (f"`{name}`", f"{fault.default_rate:.0%}", fault.summary, fault.traffic, _report(fault.report))
+            (
+                f"`{name}`",
+                fault.summary,
+                f"`{fault.symptom}`",
+                fault.rate,
+                fault.condition,
+                fault.traffic,
+                _report(fault.report),
+            )
             for name, fault in FAULTS.items()
         ),
     )
+    yield from prose("## Symptoms", "What the users saw who wrote the reports.")
+    yield from table(("symptom", "means"), ((f"`{code}`", meaning) for code, meaning in SYMPTOMS.items()))
     yield from prose(
         "## Before a real engine",
-        "`specfuzz gateway --upstream URL --fault NAME` stands between specfuzz and your own engine.",
+        "`specfuzz gateway --upstream URL --fault NAME` stands between specfuzz and your own engine. The rate is the "
+        "share of requests that are drawn.",
     )
     yield from table(
-        ("fault", "rate", "what it does"),
-        ((f"`{name}`", f"{fault.rate:.0%}", fault.summary) for name, fault in GATEWAY_FAULTS.items()),
+        ("fault", "what it does", "rate"),
+        ((f"`{name}`", fault.summary, f"{fault.rate:.0%}") for name, fault in GATEWAY_FAULTS.items()),
     )
 
 

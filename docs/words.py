@@ -54,6 +54,7 @@ REASONS: Mapping[str, str] = {
     "restarted": "an engine was restarted in mid-run: its counters or its process began anew",
     "changed": "a server was replaced by another in mid-run",
     "rate-limited": "a server refused requests by number (HTTP 429): nobody's failure, and the cell stays undecided",
+    "other-traffic": "somebody else's requests ran at a server: what was in flight is not known",
     "unavailable": "an endpoint could not be reached or used (exit 4)",
     "interrupted": "the run did not come to its end (exit 130)",
 }

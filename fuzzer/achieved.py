@@ -9,15 +9,22 @@ from fuzzer.shapes import SHAPES
 SHARE_AT_N = 0.99
 FILLED_SHARE = 0.75  # of N running, as the server tells; under it the batch never filled
 FILLED_SAMPLES = {True: 5, False: 10}  # least samples while N are in flight all the time, and between barriers
+TURNS_SHARE = 0.1  # earlier turns for each judged answer, at the least, before single questions are conversations
 POOL_FULL = 0.9  # of the KV pool in use, at the least, before it counts as filled
 
 
 def not_reached(arm: ArmTally, cell: Cell, name: str) -> str:
     """Why the load of a cell says nothing, or nothing; ``name`` is the arm's."""
     share = sum(arm.shares) / len(arm.shares) if arm.shares else 0.0
-    if share < SHARE_AT_N:
-        return f"{cell.concurrency} in flight at the {name} for only {share:.1%} of the time (99 % is asked for)"
     shape = SHAPES[cell.schedule]
+    if share < SHARE_AT_N:
+        of = "of the time" if shape.steady else "of the barriers"
+        return f"{cell.concurrency} in flight at the {name} for only {share:.1%} {of} (99 % is asked for)"
+    if shape.talks and arm.turns < TURNS_SHARE * arm.counts["sent"]:
+        return (
+            f"hardly any conversations at the {name}: {arm.turns} earlier turns with {arm.counts['sent']} judged "
+            "answers (choose --family conversation, or a corpus with turns)"
+        )
     if shape.starved:
         return _no_pressure(arm, name)
     filled = (FILLED_SHARE if shape.steady else FILLED_SHARE * 2 / 3) * cell.concurrency

@@ -25,7 +25,9 @@ SHARED_SERVICE_SHARE = 0.05
 DRAFTING_SHARE = 0.25  # of the control's draft tokens per output token: under it drafting is off at N
 DRAFTING_LEAST = 0.01  # draft tokens per output token, where there is no control to compare with
 UNITS = {"request": "answers", "round": "rounds", "prompt": "prompts"}
-VACUOUS: tuple[ReasonCode, ...] = ("no-speculation", "concurrency-not-reached", "restarted", "changed", "rate-limited")
+VACUOUS: tuple[ReasonCode, ...] = (
+    "no-speculation", "concurrency-not-reached", "restarted", "changed", "rate-limited", "other-traffic",
+)  # fmt: skip
 LEAK = "still-running"  # of the service faults, the one that is certain by itself
 BREAKING_KINDS = ("bleed", "corruption", "self-consistency")
 
@@ -70,6 +72,7 @@ def breaking(judge: Judge, candidate: str, waived: frozenset[str] = frozenset())
         and group.example.endpoint == candidate
         and (group.example.kind in BREAKING_KINDS or group.example.sub_kind == LEAK)
         and (group.example.kind, group.example.sub_kind) not in shown
+        and not (group.example.sub_kind == LEAK and ("candidate", candidate) in judge.company.seen)
     ]
 
 
@@ -351,6 +354,8 @@ def _vacuity(judge: Judge, cell: Cell, decision: CellDecision) -> None:
             opens.append(("changed", f"the {name} is no longer the server that it was: its {arm.changed}"))
         if arm.limited:
             opens.append(("rate-limited", _limited(arm, name)))
+        if arm.others:
+            opens.append(("other-traffic", _others(arm, name)))
         opens.append(("concurrency-not-reached", not_reached(arm, cell, name)))
     opens.extend(_reference_unfit(tally))
     decision.opens.extend(Reason(code=code, cell=cell.key, message=text) for code, text in opens if text)
@@ -360,6 +365,13 @@ def _limited(arm: ArmTally, name: str) -> str:
     return (
         f"the {name} refused {arm.limited} requests by number (HTTP 429), and none of them was sent again: raise the "
         "limit, go round the gateway that sets it, or lower --concurrency"
+    )
+
+
+def _others(arm: ArmTally, name: str) -> str:
+    return (
+        f"somebody else uses the {name}: {arm.others} of their requests ran and generated while this run sent none, so "
+        "what was in flight is not known: give the gate servers of its own"
     )
 
 

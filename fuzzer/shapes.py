@@ -45,7 +45,7 @@ class Shape:
     flight all the time (steady). ``copies`` is how often each prompt is judged in a block: copies of a prompt are one
     draw from the prompt population. ``load`` is the number of requests sent for each judged one, without filler.
     ``crowded`` says that the engine's own counters tell more of the neighbours than of the victims. ``starved`` says
-    that the engine is not meant to have room for all N.
+    that the engine is not meant to have room for all N, ``talks`` that earlier turns are asked before what is judged.
     """
 
     victims: Callable[[int], int] | None
@@ -53,6 +53,7 @@ class Shape:
     load: float = 1.0
     crowded: bool = False
     starved: bool = False
+    talks: bool = False
 
     @property
     def steady(self) -> bool:
@@ -71,7 +72,7 @@ SHAPES: dict[ScheduleName, Shape] = {
     "mixed-lengths": Shape(None, load=2.0, crowded=True),
     "hot-neighbours": Shape(None, load=2.0, crowded=True),
     "warm-replay": Shape(lambda n: n * REPLAYS, copies=lambda _: REPLAYS),
-    "multi-turn": Shape(None, load=2.0),
+    "multi-turn": Shape(None, load=2.0, talks=True),
     "param-fuzz": Shape(None, load=2.0, crowded=True),
     "long-pairs": Shape(lambda n: 2 * n, copies=lambda _: 2, load=1.5, crowded=True),
     "pool-pressure": Shape(None, load=1.5, crowded=True, starved=True),

@@ -47,6 +47,7 @@ ReasonCode = Literal[
     "restarted",
     "changed",
     "rate-limited",
+    "other-traffic",
     "unavailable",
     "interrupted",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,14 +38,26 @@ def power(
     A fault that needs a schedule is also asked for in a plain closed loop, with the first 20 of the seeds: it must not
     be found there. Meant for hours: the whole table is specfuzz power --seeds 59 --clean 100 --clean-each 20 --jobs 2.
     It can be stopped and started again at any time.
+
+    Exit status: 0 nothing falls short, 1 something does, 2 usage, 4 a process that was measuring died, 130 stopped.
+    What falls short, and is named at the end of the tables: a fault that a run did not find; one with no finding of a
+    kind that it is declared to show in more than 2 runs, or in all; a wrong donor as often; a fault that needs a
+    schedule and was found in a plain closed loop; a clean pair that failed.
     """
-    from fuzzer.power.jobs import chosen, clean_jobs, fault_jobs, load, missing, named_schedules
+    from fuzzer.power.jobs import chosen, clean_jobs, fault_jobs, missing, named_schedules
+    from fuzzer.power.results import check_markdown, load
+    from fuzzer.power.table import shortfalls
 
     wanted = [
         *fault_jobs(chosen(faults), range(start, start + seeds), named_schedules(schedules)),
         *clean_jobs(clean, clean_each, start),
     ]
-    todo = missing(wanted, load(out))
+    kept = load(out)
+    if markdown is not None:
+        check_markdown(markdown, out)
+    if kept.unreadable:
+        typer.echo(kept.told(out), err=True)
+    todo = missing(wanted, kept.rows)
     typer.echo(f"{len(wanted) - len(todo)} of {len(wanted)} runs are there already, {len(todo)} are to do", err=True)
     try:
         _measure(todo, jobs, out)
@@ -52,7 +65,7 @@ def power(
         typer.echo("stopped; the same command goes on from here", err=True)
         raise typer.Exit(INTERRUPTED) from None
     asked = set(wanted)
-    rows = [row for row in load(out) if row.job in asked]
+    rows = [row for row in load(out).rows if row.job in asked]
     options = {
         "--faults": "" if faults == "all" else faults,
         "--seeds": seeds,
@@ -65,25 +78,30 @@ def power(
         ["specfuzz", "power", *(str(part) for pair in options.items() if pair[1] != "" for part in pair)]
     )
     _tell(rows, command, markdown, as_json=json)
+    if left := missing(wanted, rows):
+        typer.echo(f"{len(left)} runs have no result; the same command goes on from here", err=True)
+        raise typer.Exit(INTERRUPTED)
+    if shortfalls(rows):
+        raise typer.Exit(1)
 
 
 def _measure(todo: Sequence[Job], jobs: int, out: Path) -> None:
-    """Run what is missing, keeping each row as it comes."""
-    from fuzzer.power.jobs import append
+    """Run what is missing, keeping each row as it comes; no other process may write the file meanwhile."""
+    from fuzzer.power.results import append, writing
     from fuzzer.power.workers import measured
 
     if not todo:
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    for done, row in enumerate(measured(todo, jobs), 1):
-        append(out, row)
-        typer.echo(f"{done}/{len(todo)} {_line(row)}", err=True)
+    with writing(out) as file, closing(measured(todo, jobs)) as rows:
+        for done, row in enumerate(rows, 1):
+            append(file, row)
+            typer.echo(f"{done}/{len(todo)} {_line(row)}", err=True)
 
 
 def _line(row: Row) -> str:
     told = {
         "find": "found" if row.found and row.kind_ok else "MISSED",
-        "plain": "FOUND without its schedule" if row.found else "not found, as it must be",
+        "plain": "FOUND without its schedule" if row.shown else "not found, as it must be",
         "clean": "clean" if row.found else f"exit {row.exit}",
     }[row.purpose]
     level = "" if row.purpose == "clean" else f" at {row.concurrency}"
@@ -93,10 +111,13 @@ def _line(row: Row) -> str:
 def _tell(rows: Sequence[Row], command: str, path: Path | None, *, as_json: bool) -> None:
     import json
 
+    from fuzzer.power.results import unwritable
     from fuzzer.power.table import markdown, summary
 
     text = markdown(rows, command)
+    typer.echo(json.dumps(summary(rows), indent=2) if as_json else text)  # first: a disk may have filled up by now
     if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    typer.echo(json.dumps(summary(rows), indent=2) if as_json else text)
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise unwritable("--markdown", path, error) from error

@@ -28,6 +28,7 @@ from fuzzer.history.scores import Scored
 from fuzzer.judge.ability import Ability
 from fuzzer.judge.builds import Builds
 from fuzzer.judge.calibration import CALIBRATION, Calibration, both_sides, kept
+from fuzzer.judge.company import Company
 from fuzzer.judge.controls import Controls
 from fuzzer.judge.grading import grade_exchange
 from fuzzer.judge.groups import Groups
@@ -61,6 +62,7 @@ class Judge:
         }
         self.calibrations: dict[str, Calibration] = {}
         self.groups = Groups()
+        self.company = Company()
         self.ability = Ability()
         self.prompts: dict[str, Prompt] = {}
         self.prompt_tokens: dict[str, int] = {}  # of judged prompts, as the engine counts them
@@ -168,6 +170,7 @@ class Judge:
         self._overlap.add(exchange)
         self._measure(exchange)
         self._builds.reply(exchange)
+        self.company.exchange(exchange)
         self.last_ns = max(self.last_ns, done.received.end_ns)
 
     def _measure(self, exchange: Exchange) -> None:
@@ -178,6 +181,7 @@ class Judge:
     def _lose_open(self, at_ns: int) -> None:
         for key, block in self._where.items():
             self._overlap.add(self._open[block][key])
+            self.company.exchange(self._open[block][key])
         self.lost += len(self._where)
         self._where.clear()
         self._overlap.resumed(at_ns)
@@ -190,6 +194,7 @@ class Judge:
         if stage.after is not None:
             self._counters[end] = stage.after
         self._builds.stage(stage)
+        others = self.company.stage(stage)
         if stage.phase == SPEED and stage.cell in self.sampled:
             self.sampled[stage.cell].arm(stage.arm).add_stage(stage)
         if stage.phase == "measure":
@@ -198,6 +203,7 @@ class Judge:
         if tally is not None and stage.phase == "measure":
             arm = tally.arm(stage.arm)
             arm.add_stage(stage)
+            arm.others = max(arm.others, others)
             arm.restarted |= end in self._restarted
             self._restarted.discard(end)
             arm.changed = arm.changed or self._builds.take_change(end)
@@ -236,7 +242,7 @@ class Judge:
         context = self._context(batch, self._so_far.setdefault(block.cell, Counter()))
         context.told = Told(scored, {exchange.key: exchange for exchange in batch}).of
         self._scan(batch, context)
-        for finding in still_running(self._stages.pop(key, {})):
+        for finding in still_running(self._stages.pop(key, {}), self.company.broken):
             self._found(finding)
         self._learn(batch, context)
         if block.cell in self.cells:

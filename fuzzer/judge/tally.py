@@ -73,7 +73,8 @@ class ArmTally:
     """One arm of a cell.
 
     ``changed`` says what its server called itself otherwise than before, ``limited`` counts requests that it refused by
-    number (HTTP 429), neighbours and filler included.
+    number (HTTP 429), neighbours and filler included, ``others`` those of somebody else's that ran before a stage,
+    ``turns`` the earlier turns of conversations.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -101,6 +102,8 @@ class ArmTally:
     restarted: bool = False
     changed: str = ""
     limited: int = 0
+    others: int = 0
+    turns: int = 0
     crowded: bool = False
     residue: Residue = field(default_factory=Residue)
 
@@ -363,6 +366,7 @@ class CellTally:
             arm = self.arm(exchange.sent.arm)
             arm.times.count(exchange)
             arm.residue.add(exchange)
+            arm.turns += exchange.sent.turn is not None
             if exchange.received is not None and exchange.received.rate_limited:
                 arm.limited += 1
 

@@ -6,7 +6,7 @@ lost to a crash of this program, or broken off by a schedule, is no fault of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from pydantic import JsonValue
 
@@ -37,10 +37,11 @@ def _expected(exchange: Exchange, received: Received, pair: Exchange | None) -> 
     return received.outcome == "cancelled" or (refused and not (pair is not None and pair.ok))
 
 
-def still_running(stages: Mapping[Arm, Stage]) -> Iterator[Finding]:
+def still_running(stages: Mapping[Arm, Stage], broken: Set[tuple[Arm, str]]) -> Iterator[Finding]:
     """Servers that go on running what their clients have broken off, or have got the end of.
 
-    Certain where the other arm, sent the same, runs nothing any more.
+    Certain where the other arm, sent the same, runs nothing any more, and where something was broken off (``broken``
+    holds those endpoints): what else runs may be somebody else's.
     """
     for arm, stage in stages.items():
         count = stage.deviations.still_running
@@ -49,11 +50,12 @@ def still_running(stages: Mapping[Arm, Stage]) -> Iterator[Finding]:
         where = label(arm, stage.endpoint)
         others = [other for name, other in stages.items() if name != arm]
         spared = bool(others) and not any(other.deviations.still_running for other in others)
+        left = (arm, stage.endpoint) in broken
         yield Finding(
             key=dedupe_key("service", "still-running", where),
             kind="service",
             sub_kind="still-running",
-            certainty="certain" if spared else "likely",
+            certainty="certain" if spared and left else "likely",
             arm=arm,
             endpoint=stage.endpoint,
             cell=stage.cell,

@@ -19,7 +19,8 @@ from fuzzer.history.journal import exchanges, read_history
 from fuzzer.history.records import Exchange
 from fuzzer.manifest import FINDINGS, HISTORY
 from fuzzer.plan import Endpoint, Plan, Policy, Sampling
-from fuzzer.power.jobs import DEFAULT_GATE, Job, Row
+from fuzzer.power.jobs import DEFAULT_GATE, PLAIN_REQUESTS, Job, Row
+from fuzzer.power.program import program_state
 from fuzzer.run import Run, gate
 from fuzzer.sim.config import SimConfig
 from fuzzer.sim.faults import FAULTS
@@ -29,7 +30,6 @@ TIMEOUT = 10.0  # seconds for one exchange
 HANG_TIMEOUT = 1.0  # where the fault is a hang, which need not be waited for longer
 CONTROL = 8  # requests one at a time
 HEALTH = (24, 48)  # those, and judged answers at N, where only the engine's counters tell
-PLAIN_REQUESTS = 96  # judged answers of a closed loop that must not find a fault
 KV_BLOCKS = 512  # a pool that twelve usual requests do not fill
 INTERRUPTED = 130
 # what the policy says without a finding
@@ -156,6 +156,7 @@ def _row(job: Job, run: Run, planted: Mapping[str, str], *, seconds: float, cpu:
         exchanges=summary.exchanges,
         seconds=round(seconds, 1),
         cpu=round(cpu, 2),
+        program=program_state(),
     )
 
 

@@ -59,6 +59,7 @@ _BECAUSE: Final[dict[ReasonCode, str]] = {
     "restarted": "a server restarted in mid-run",
     "changed": "a server was replaced in mid-run",
     "rate-limited": "a server refused requests by number",
+    "other-traffic": "somebody else used a server",
     "unavailable": "an endpoint cannot be reached or used",
     "interrupted": "stopped before the end; what was measured is kept",
 }

@@ -28,6 +28,8 @@ class Gauge:
         self.peak = 0
         self.histogram: Counter[int] = Counter()
         self._flights: dict[str, Flight] = {}
+        self._at_peak: set[str] = set()
+        self._first_end: int | None = None
         self._since: int | None = None
         self._stopped = False
 
@@ -44,7 +46,8 @@ class Gauge:
             other.most = max(other.most, count)
         flights = [Flight(count, count, count) for _ in keys]
         self._flights.update(zip(keys, flights, strict=True))
-        self.peak = max(self.peak, count)
+        if count > self.peak:
+            self.peak, self._at_peak = count, set(self._flights)
         if count >= self.width and self._since is None and not self._stopped:
             self._since = now
         return flights
@@ -53,6 +56,7 @@ class Gauge:
         """A request has ended."""
         self._tick(now)
         flight = self._flights.pop(key)
+        self._first_end = self._first_end or now
         count = len(self._flights)
         for other in self._flights.values():
             other.least = min(other.least, count)
@@ -61,6 +65,7 @@ class Gauge:
     def hand_over(self, key: str, to: str, now: int) -> tuple[Flight, Flight]:
         """One ends and its slot goes to the next at the same moment: the count does not dip."""
         ended = self._flights.pop(key)
+        self._first_end = self._first_end or now
         count = len(self._flights) + 1
         flight = self._flights[to] = Flight(count, count, count)
         self._tick(now)
@@ -71,6 +76,16 @@ class Gauge:
         self._tick(now)
         self._since = None
         self._stopped = True
+
+    def miss(self, key: str, written: int | None) -> None:
+        """Take one out of the barrier that was written (None: never) after another had ended: they never met."""
+        if written is None or (self._first_end is not None and written > self._first_end):
+            self._at_peak.discard(key)
+
+    @property
+    def met(self) -> bool:
+        """Whether ``width`` requests were in flight together, those left out that came too late."""
+        return len(self._at_peak) >= self.width
 
     def share(self) -> float:
         """The share of the time, from 0 to 1, with exactly ``width`` in flight; 0 if it was never reached."""

@@ -159,7 +159,7 @@ class Ledger:
     def account(self, gauge: Gauge, *, keep_full: bool) -> None:
         """A release is over."""
         self.histogram.update(gauge.histogram)
-        self._shares.append(gauge.share() if keep_full else float(gauge.peak == gauge.width))
+        self._shares.append(gauge.share() if keep_full else float(gauge.met))
 
     def deviations(self) -> Deviations:
         """Where the stage departed from its schedule."""
@@ -205,9 +205,10 @@ def asked(
     """A request's parameters; ``key`` names it, ``logprobs`` and ``max_tokens`` are its stage's."""
     overrides = send.overrides
     cache = send.tag or sampling.cache
+    stream = sampling.stream if overrides.stream is None else overrides.stream
     return Params(
         max_tokens=overrides.max_tokens or max_tokens or prompt.wants.max_tokens or sampling.tokens,
-        stream=sampling.stream if overrides.stream is None else overrides.stream,
+        stream=stream or send.cancel_tokens is not None,  # only a stream shows when so many have come
         logprobs=overrides.logprobs or logprobs,
         cache=cache,
         salt=overrides.salt or (key if cache == "cold" else ""),

@@ -160,6 +160,7 @@ class ReleaseRun:
                 await checkpoint()  # the closing of the connection goes out before the next request
             self._left -= job.judged
             now = now_ns()
+            self.gauge.miss(job.key, pace.written_ns)
             following = self._following(job, chain)
             if following is None or following.send.at_ms:
                 self._ledger.done(job, self.gauge.leave(job.key, now), received, pace)

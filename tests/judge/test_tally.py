@@ -110,3 +110,13 @@ def test_achieved_concurrency_is_a_histogram_on_both_sides_with_what_went_otherw
     assert achieved.server_histogram == {7: 2, 8: 4}
     assert achieved.deviations == {"late_sends": 2, "cancelled": 4}
     assert achieved.worst_late_ms == 3.5
+
+
+def test_a_conversation_of_single_questions_is_none() -> None:
+    told = tally("multi-turn")
+    told.candidate.add_stage(stage())
+    told.candidate.counts["sent"] = 48
+    told.note([exchange(f"p{place:06d}", "x", turn=1, phase="neighbour", index=place) for place in range(4)])
+    assert "4 earlier turns with 48 judged answers" in not_reached(told.candidate, told.cell, "candidate")
+    told.note([exchange("p000004", "x", turn=1, phase="neighbour", index=4)])
+    assert not_reached(told.candidate, told.cell, "candidate") == ""

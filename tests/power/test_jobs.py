@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from fuzzer.errors import UsageError
-from fuzzer.power.jobs import Job, append, chosen, clean_jobs, fault_jobs, load, missing, named_schedules
+from fuzzer.power.jobs import Job, chosen, clean_jobs, fault_jobs, missing, named_schedules
 from fuzzer.shapes import SHAPES
 from fuzzer.sim.faults import FAULTS
 
@@ -54,27 +52,19 @@ def test_names_are_checked() -> None:
         named_schedules("storm")
 
 
-def test_what_was_measured_is_not_measured_again_and_a_torn_line_is_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "results.jsonl"
-    for seed in range(3):
-        append(path, row(seed=seed))
-    with path.open("a", encoding="utf-8") as file:
-        file.write('{"purpose": "find", "fault": "col')
-    append(path, row("collapse"))
-    rows = load(path)
-    assert [(one.fault, one.seed) for one in rows] == [
-        ("stale-slot", 0), ("stale-slot", 1), ("stale-slot", 2), ("collapse", 0),
-    ]  # fmt: skip
+def test_what_was_measured_is_not_measured_again() -> None:
+    rows = [*(row(seed=seed) for seed in range(3)), row("collapse")]
     jobs = [*fault_jobs(["stale-slot"], range(4)), *fault_jobs(["collapse"], range(1))]
     assert missing(jobs, rows) == [
         *(job for job in fault_jobs(["stale-slot"], range(4)) if job.purpose == "plain" or job.seed == 3)
     ]
 
 
+def test_a_row_of_another_program_state_still_answers_its_job() -> None:
+    (job,) = fault_jobs(["collapse"], range(1))
+    assert missing([job], [row("collapse", program="0123456789ab")]) == []
+
+
 def test_another_rate_is_another_job() -> None:
     job = Job("find", "collapse", "closed-loop", 8, 0, 0.5)
     assert missing([job], [row("collapse")]) == [job]
-
-
-def test_no_results_are_no_rows(tmp_path: Path) -> None:
-    assert load(tmp_path / "nothing.jsonl") == []

@@ -9,6 +9,7 @@ import pytest
 
 from fuzzer.power.jobs import Job
 from fuzzer.power.measure import Bench, measure
+from fuzzer.power.program import program_state
 from tests.cli.conftest import specfuzz
 
 pytestmark = pytest.mark.anyio
@@ -26,6 +27,7 @@ async def test_a_planted_swap_is_found_with_its_donor_and_the_servers_take_the_n
     assert row.first is not None
     assert row.first <= row.exchanges
     assert row.cpu > 0
+    assert row.program == program_state()
     assert (off.exit, off.found, off.kind_ok, off.struck) == (3, True, True, 0)
 
 
@@ -37,6 +39,7 @@ def test_the_command_keeps_its_results_and_goes_on(tmp_path: Path) -> None:
     first, second = specfuzz(*arguments), specfuzz(*arguments)
     assert "1 are to do" in first.err
     assert "0 are to do" in second.err
+    assert (first.status, second.status) == (0, 0)
     assert first.out == second.out
     (line,) = json.loads(first.out)["faults"]
     assert (line["fault"], line["schedule"], line["power"]["k"]) == ("spec-off", "rounds", 1)

@@ -30,10 +30,10 @@ def texts(count: int, seed: int = 1, words: int = 6) -> list[str]:
     return [" ".join(rng.sample(WORDS, words)) + f" q{place}" for place in range(count)]
 
 
-async def ask(served: Engine, prompt: str | Messages, **chat: Any) -> Request:
+async def ask(served: Engine, prompt: str | Messages, request_id: str = "", **chat: Any) -> Request:
     """One request (a whole chat, or its only message), until it is over."""
     messages = (("user", prompt),) if isinstance(prompt, str) else prompt
-    request = served.submit(ChatRequest(messages, **{"sampling": GREEDY} | chat))
+    request = served.submit(ChatRequest(messages, **{"sampling": GREEDY} | chat), request_id)
     while not (request.over or request.refused):
         await request.news.wait()
         request.news.clear()
@@ -51,7 +51,7 @@ async def drive(
 
     async def worker() -> None:
         for place in queue:
-            results[place] = await ask(served, prompts[place], **chat)
+            results[place] = await ask(served, prompts[place], str(place), **chat)
 
     async with asyncio.TaskGroup() as tasks:
         for _ in range(concurrency):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from fuzzer.sim.config import SimConfig
-from fuzzer.sim.faults import FAULTS
+from fuzzer.sim.faults import FAULTS, SYMPTOMS
 
 from .driving import answer, drive, engine, right, texts
 from .traffic import is_right, question, talking
@@ -93,6 +93,23 @@ async def test_a_reply_that_must_not_end_runs_to_its_limit() -> None:
         assert (body["usage"]["completion_tokens"], body["choices"][0]["finish_reason"]) == (60, "length")
 
 
+async def test_every_error_is_noted_as_harm_whether_it_refuses_or_breaks_off() -> None:
+    served = engine(faults={"server-error": 0.5})
+    done = [*await drive(served, texts(60), 4), *await drive(served, texts(60, seed=2), 4, stream=True)]
+    refused, broken = (sum(request.refused for request in done), sum(request.broken for request in done))
+    assert min(refused, broken) > 0
+    assert len(served.planted) == refused + broken
+
+
+async def test_an_http_500_says_in_the_notes_whom_it_befell() -> None:
+    async with talking({"server-error": 1.0}) as talk:
+        asked = {"messages": [{"role": "user", "content": question()}]}
+        response = await talk.http.post("/v1/chat/completions", json=asked, headers={"x-request-id": "mine"})
+        assert response.status_code == 500
+        noted = (await talk.http.get("/sim/planted")).json()
+    assert noted == [{"fault": "server-error", "victim": "mine", "donor": ""}]
+
+
 @pytest.mark.parametrize("fault", sorted(FAULTS))
 async def test_a_fault_at_rate_0_is_no_fault(fault: str) -> None:
     prompts = texts(24)
@@ -169,4 +186,4 @@ def test_there_is_a_fault_for_every_symptom_that_users_report() -> None:
         "COLLAPSE STRUCT GREEDY_DIVERGE POISON NONDET TOKEN_NOISE CRASH WRONG_PLAUSIBLE XREQ_LIVE XREQ_STALE "
         "ACCEPT_DROP EMPTY ACC_DRIFT PROTOCOL LOGPROB HANG PARAM_IGNORED UNCOND"
     )
-    assert {fault.symptom for fault in FAULTS.values()} == set(codes.split())
+    assert {fault.symptom for fault in FAULTS.values()} == set(SYMPTOMS) == set(codes.split())

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from fuzzer.sim.sequence import Emission
+
+from .driving import ask, drive, engine, texts
 from .traffic import Talk, is_right, question, shown, talking
 
 pytestmark = pytest.mark.anyio
@@ -66,6 +69,33 @@ async def test_log_probabilities_of_another_row_do_not_hold_the_emitted_token() 
             return sum(_strangers(body) > 0 for body in bodies)
 
         assert await shown(together, 2)
+
+
+async def test_swapped_log_probabilities_are_noted_only_where_they_were_told() -> None:
+    served = engine(faults={"logprobs-row": 1.0}, speculative=True)
+    await drive(served, texts(40), 8)
+    assert not served.planted  # nobody asked for any
+    await drive(served, texts(40, seed=2), 1, logprobs=True)
+    assert not served.planted  # there was no other row
+    done = await drive(served, texts(40, seed=3), 8, logprobs=True)
+    lying = {request.id for request in done if any(_false(emission) for emission in request.sequence.emitted)}
+    assert len(lying) > 30
+    assert lying <= {harm.victim for harm in served.planted}
+
+
+async def test_who_asks_for_log_probabilities_beside_one_who_does_not_is_not_harmed() -> None:
+    served = engine(faults={"logprobs-row": 1.0}, speculative=True)
+    told, quiet = texts(2)
+    async with asyncio.TaskGroup() as tasks:
+        asking = tasks.create_task(ask(served, told, logprobs=True))
+        tasks.create_task(ask(served, quiet))
+    assert not any(_false(emission) for emission in asking.result().sequence.emitted)
+    assert not served.planted
+
+
+def _false(emission: Emission) -> bool:
+    """Whether the entry of a token says less than its best alternative."""
+    return emission.logprob < emission.top[0][1]
 
 
 def _strangers(body: dict[str, Any]) -> int:

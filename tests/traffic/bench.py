@@ -147,9 +147,10 @@ async def bench(
     max_tokens: int = 32,
     pool: PromptPool | None = None,
     give_up: float = 30,
+    stream: bool = True,
 ) -> AsyncIterator[Bench]:
     """A server and a driver on it."""
     async with SimServer(config or SimConfig()) as server:
         endpoint = Endpoint(name="candidate", url=server.url, model="sim-model")
         async with Client(endpoint, dialect_for("vllm"), timeout=give_up) as client:
-            yield Bench(server.url, client, memo or Memo(), Sampling(max_tokens=max_tokens), pool)
+            yield Bench(server.url, client, memo or Memo(), Sampling(max_tokens=max_tokens, stream=stream), pool)

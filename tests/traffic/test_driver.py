@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import socket
+
 import anyio
 import pytest
 
 from fuzzer.history.records import Done, Prompt, Sent
 from fuzzer.history.schedule import Overrides, Release, Scheduled, Send
+from fuzzer.plan import Endpoint, Sampling
 from fuzzer.sim.config import SimConfig
 from fuzzer.traffic.loops import barrier, closed_loop
 from fuzzer.traffic.memo import Memo
-from tests.traffic.bench import bench, block, ids
+from fuzzer.wire.client import Client
+from fuzzer.wire.dialects import dialect_for
+from tests.traffic.bench import Bench, bench, block, ids
 
 pytestmark = pytest.mark.anyio
 
@@ -105,6 +110,25 @@ async def test_a_cancelled_neighbours_connection_is_closed_and_its_slot_goes_on(
     assert b.stage.deviations.cancelled == 2
     assert b.stage.deviations.still_running == 0
     assert seen.most <= 3
+
+
+async def test_a_barrier_without_connections_was_never_full() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # bound, and nobody listens
+        endpoint = Endpoint(name="candidate", url=f"http://127.0.0.1:{closed.getsockname()[1]}", model="sim-model")
+        async with Client(endpoint, dialect_for("vllm"), timeout=30) as client:
+            b = Bench("", client, Memo(), Sampling(), None)
+            await b.drive(block("rounds", 4, 4), 4)
+    assert {done.received.outcome for done in b.done.values()} == {"connect"}
+    assert b.stage.share_at_n == 0
+
+
+async def test_what_is_broken_off_by_tokens_is_streamed_whatever_the_rest_does() -> None:
+    chains = ((neighbour(0, cancel_tokens=3, overrides=LONG),), (Send(prompt="p000000"),))
+    async with bench(SimConfig(step_seconds=0.02), stream=False) as b:
+        await b.drive([Release(width=2, chains=chains)], 2)
+    assert b.stage.deviations.cancelled == 1
+    assert {sent.phase: sent.stream for sent in b.sent} == {"neighbour": True, "measure": False}
 
 
 async def test_a_cancel_that_comes_too_late_is_recorded() -> None:

@@ -49,3 +49,14 @@ def test_a_width_that_is_never_reached_has_no_share() -> None:
     gauge.leave("a", 10)
     gauge.stop(20)
     assert gauge.share() == 0.0
+
+
+def test_who_is_written_after_another_has_ended_or_never_has_not_met_it() -> None:
+    for written, met in ((5, True), (60, False), (None, False)):
+        gauge = Gauge(2)
+        gauge.enter(["a", "b"], 0)
+        gauge.miss("a", 4)
+        gauge.leave("a", 50)
+        gauge.miss("b", written)
+        gauge.leave("b", 90)
+        assert gauge.met is met

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from fuzzer.sim.faults import pages, protocol, rows, state, structure, texts
 from fuzzer.sim.faults.base import Draw, Fault, Plant, draw_faults, strikes_server
+from fuzzer.sim.faults.symptoms import SYMPTOMS
 
-__all__ = ["FAULTS", "Draw", "Fault", "Plant", "draw_faults", "strikes_server"]
+__all__ = ["FAULTS", "SYMPTOMS", "Draw", "Fault", "Plant", "draw_faults", "strikes_server"]
 
 # What replaces a whole answer comes first, then what damages one, then what cuts it: plants act in this order.
 FAULTS: dict[str, Fault] = {

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 USUAL = 8  # the concurrency at which faults are looked for unless they need another
+ANY = "any request"  # the trigger of a fault that needs none
 
 
 class Planted(NamedTuple):
@@ -93,11 +94,12 @@ class Plant:
 class Fault:
     """A plantable fault, and how it is found.
 
-    ``default_rate`` is the share (0 to 1) of what its trigger concerns. ``symptom`` is the code of what users saw,
-    ``report`` a public report that it is modelled on. A right detection shows a finding of one of ``kinds`` (kind, or
-    kind/sub-kind) and the gate's ``exit_status``; where another request's content shows, ``donors`` are the ways in
-    which a right donor can lie to its victim. It takes the traffic ``schedule`` ("" for any) at ``concurrency``, and at
-    least ``minimum`` requests. ``families`` are the prompts that show it (empty: the usual mix does), ``lm_head`` the
+    ``default_rate`` is the share (0 to 1) of ``rate_of`` that is drawn for it; what is drawn is harmed where its
+    ``trigger`` ("" for any request) holds. ``symptom`` is the code of what users saw (see SYMPTOMS), ``report`` a
+    public report that it is modelled on. A right detection shows a finding of one of ``kinds`` (kind, or kind/sub-kind)
+    and the gate's ``exit_status``; where another request's content shows, ``donors`` are the ways in which a right
+    donor can lie to its victim. It takes the traffic ``schedule`` ("" for any) at ``concurrency``, and at least
+    ``minimum`` requests. ``families`` are the prompts that show it (empty: the usual mix does), ``lm_head`` the
     precision and ``kv_blocks`` the size of the pool with which it shows.
     """
 
@@ -107,6 +109,7 @@ class Fault:
     report: str
     kinds: tuple[str, ...]
     plant: type[Plant] = Plant
+    rate_of: str = "requests"
     trigger: str = ""
     schedule: str = ""
     concurrency: int = USUAL
@@ -118,12 +121,22 @@ class Fault:
     kv_blocks: int | None = None
 
     @property
+    def rate(self) -> str:
+        """How much is drawn for it unless the user says otherwise, for people."""
+        return f"{self.default_rate:.0%} of {self.rate_of}"
+
+    @property
+    def condition(self) -> str:
+        """What must happen before it shows, for people."""
+        return (self.trigger or ANY) + (f"; {self.minimum} requests at least" if self.minimum > 1 else "")
+
+    @property
     def traffic(self) -> str:
         """The traffic that it takes, for people."""
-        shape = self.schedule or "any"
-        level = f" at {self.concurrency}" if self.concurrency != USUAL else ""
         head = f", lm_head {self.lm_head}" if self.lm_head != "bf16" else ""
-        return f"{shape}{level}{head}" + (f", family {', '.join(self.families)}" if self.families else "")
+        pool = f", a pool of {self.kv_blocks} KV blocks" if self.kv_blocks is not None else ""
+        family = f", family {', '.join(self.families)}" if self.families else ""
+        return f"{self.schedule or 'any schedule'} at concurrency {self.concurrency}{head}{pool}{family}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,10 @@ class ServerError(Plant):
 
     def refuses(self, request: Request) -> bool:
         """Answer with an error."""
-        return self.strikes(request) and not self._breaks_off(request)
+        refused = self.strikes(request) and not self._breaks_off(request)
+        if refused:
+            self.acted(request)
+        return refused
 
     def begins(self, request: Request, script: Script) -> Script:
         """Break off half-way."""
@@ -161,6 +164,8 @@ FAULTS = {
         symptom="ACCEPT_DROP",
         report="https://github.com/spiritbuun/buun-llama-cpp/issues/111",
         kinds=("speculation-health",),
+        rate_of="servers",
+        trigger="a launch with speculation",
         exit_status=3,
     ),
     "truncate": Fault(
@@ -178,7 +183,7 @@ FAULTS = {
         report="https://github.com/vllm-project/vllm/issues/41967",
         kinds=("self-consistency", "wrong-answer"),
         plant=LostChunk,
-        trigger="streaming",
+        trigger="a streamed reply",
     ),
     "repeated-chunk": Fault(
         "one piece of a streamed reply arrives twice",
@@ -187,7 +192,7 @@ FAULTS = {
         report="https://github.com/NVIDIA/TensorRT-LLM/issues/3753",
         kinds=("service/duplicate-chunk", "self-consistency", "wrong-answer"),
         plant=RepeatedChunk,
-        trigger="streaming",
+        trigger="a streamed reply",
     ),
     "late-stop": Fault(
         "a stop string inside an accepted block is not cut: it and what follows are delivered",

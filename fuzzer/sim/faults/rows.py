@@ -120,10 +120,13 @@ class LogprobsRow(Plant):
             other = told[(index + 1) % len(told)]
             if len(told) < 2 or not self.strikes(self.engine.in_flight[sequence]):
                 continue
-            self.acted(self.engine.in_flight[sequence])
-            for emission, top in zip(step.fresh[index], other, strict=False):
-                if emission.top and top:
-                    emission.explain(top)
+            # nothing is told where nobody asked, and two that say the same tell the same
+            pairs = zip(step.fresh[index], other, strict=False)
+            false = [(emission, top) for emission, top in pairs if emission.top and top and emission.top != top]
+            if false:
+                self.acted(self.engine.in_flight[sequence])
+            for emission, top in false:
+                emission.explain(top)
 
 
 class VerifyDrift(Plant):
@@ -187,10 +190,10 @@ FAULTS = {
         "beside a request that is sampled or penalised, greedy rows get a neighbour's token",
         0.3,
         symptom="XREQ_LIVE",
-        report="https://github.com/vllm-project/vllm/issues/9441",
+        report="https://github.com/vllm-project/vllm/issues/9441",  # there, too, neighbours sample otherwise
         kinds=("wrong-answer", "divergence", "self-consistency"),
         plant=HotRows,
-        trigger="a neighbour that is not greedy",
+        trigger="a neighbour that is sampled, penalised or biased",
         schedule="hot-neighbours",
         minimum=2,
     ),
@@ -201,7 +204,7 @@ FAULTS = {
         report="https://github.com/vllm-project/vllm/pull/43682",
         kinds=("wrong-answer", "divergence", "self-consistency"),
         plant=GraphPadding,
-        trigger="a batch that stays between two captured sizes",
+        trigger="a batch that stays at 3, 5, 6 or 7, between two captured sizes",
         concurrency=5,
         minimum=3,
     ),
@@ -212,7 +215,7 @@ FAULTS = {
         report="https://github.com/vllm-project/vllm/issues/46088",
         kinds=("wrong-answer", "divergence", "self-consistency"),
         plant=PrefillShift,
-        trigger="a prompt longer than the prefill chunk joins a batch that decodes",
+        trigger="a prompt longer than the prefill chunk (1,024 tokens) joins a batch that decodes",
         schedule="mixed-lengths",
         minimum=3,
     ),
@@ -244,6 +247,7 @@ FAULTS = {
         report="https://github.com/sgl-project/sglang/issues/23020",
         kinds=("wrong-answer",),
         plant=UptimeDrift,
+        rate_of="its full speed",
         trigger="a hundred requests served or more",
         minimum=200,
     ),

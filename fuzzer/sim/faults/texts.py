@@ -133,7 +133,7 @@ FAULTS = {
         report="https://github.com/vllm-project/vllm/issues/10559",
         kinds=("corruption", "wrong-answer"),
         plant=LateCollapse,
-        trigger=f"output of more than {_LATE} tokens",
+        trigger=f"an answer of more than {_LATE} tokens",
     ),
     "empty-200": Fault(
         "a well-formed HTTP 200 without content",
@@ -164,7 +164,7 @@ FAULTS = {
         0.1,
         symptom="TOKEN_NOISE",
         report="https://github.com/antirez/ds4/issues/1001",
-        kinds=("corruption/doubled-syllable", "wrong-answer"),
+        kinds=("corruption/doubled-syllable", "self-consistency/argmax", "wrong-answer"),
         plant=DoubledSyllables,
         trigger="a step whose drafts are all accepted",
     ),
