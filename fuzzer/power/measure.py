@@ -125,13 +125,16 @@ async def _cpu(server: SimServer) -> float:
     return float(told.group(1)) if told else 0.0
 
 
-async def _planted(server: SimServer) -> dict[str, str]:
-    """The requests that the engine says it harmed, and the donor's, "" where there is none."""
+async def _planted(server: SimServer) -> dict[str, set[str]]:
+    """The requests that the engine says it harmed, and whose content each got: nobody's, or that of several in turn."""
+    harmed: dict[str, set[str]] = {}
     async with _asking(server) as http:
-        return {harm["victim"]: harm["donor"] for harm in (await http.get("/sim/planted")).json()}
+        for harm in (await http.get("/sim/planted")).json():
+            harmed.setdefault(harm["victim"], set()).update({harm["donor"]} - {""})
+    return harmed
 
 
-def _row(job: Job, run: Run, planted: Mapping[str, str], *, seconds: float, cpu: float) -> Row:
+def _row(job: Job, run: Run, planted: Mapping[str, set[str]], *, seconds: float, cpu: float) -> Row:
     summary = run.summary
     fault = FAULTS.get(job.fault)
     wanted = set(fault.kinds) if fault else set[str]()
@@ -148,7 +151,7 @@ def _row(job: Job, run: Run, planted: Mapping[str, str], *, seconds: float, cpu:
         kind_ok=bool(kinds & wanted) if fault else not kinds,
         kinds=tuple(sorted(kinds)),
         reasons=tuple(f"{reason.code}: {reason.message}" for reason in summary.reasons),
-        donors=_donors(findings, planted, history) if fault and fault.donors else {},
+        donors=donors_of(findings, planted, history) if fault and fault.donors else {},
         struck=len(planted),
         first=_first(right, history),
         judged=sum(cell.rate.n for cell in gated),
@@ -172,10 +175,12 @@ def _first(right: Iterable[Finding], history: Iterable[Exchange]) -> int | None:
     return next((place for place, (_, key) in enumerate(sent, 1) if key in keys), None)
 
 
-def _donors(findings: Iterable[Finding], planted: Mapping[str, str], history: Iterable[Exchange]) -> dict[str, int]:
+def donors_of(
+    findings: Iterable[Finding], planted: Mapping[str, set[str]], history: Iterable[Exchange]
+) -> dict[str, int]:
     """How many certain bleeds name a donor that the engine says, of those where it says one."""
     prompts = {item.key: item.sent.prompt for item in history}
-    sources = {key: {prompts.get(donor) for donor in _chain(key, planted)} for key in planted}
+    sources = {key: {prompts.get(donor) for donor in _behind(key, planted)} for key in planted}
     counts: Counter[str] = Counter()
     seen: set[str] = set()
     for finding in findings:
@@ -189,11 +194,11 @@ def _donors(findings: Iterable[Finding], planted: Mapping[str, str], history: It
     return dict(counts)
 
 
-def _chain(victim: str, planted: Mapping[str, str]) -> list[str]:
-    """The donor of a victim, the donor's own donor, and so on: what bled into the donor bleeds on."""
-    chain: list[str] = []
-    donor = planted.get(victim, "")
-    while donor and donor not in chain:
-        chain.append(donor)
-        donor = planted.get(donor, "")
-    return chain
+def _behind(victim: str, planted: Mapping[str, set[str]]) -> set[str]:
+    """The donors of a victim, the donors' own donors, and so on: what bled into a donor bleeds on."""
+    found: set[str] = set()
+    ahead = set(planted.get(victim, ()))
+    while ahead:
+        found |= ahead
+        ahead = {donor for each in ahead for donor in planted.get(each, ())} - found
+    return found

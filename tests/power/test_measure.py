@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from fuzzer.finding import Donor
 from fuzzer.power.jobs import Job
-from fuzzer.power.measure import Bench, measure
+from fuzzer.power.measure import Bench, donors_of, measure
 from fuzzer.power.program import program_state
 from tests.cli.conftest import specfuzz
+from tests.oracles.factory import exchange
+from tests.report.factory import finding
 
 pytestmark = pytest.mark.anyio
 
@@ -29,6 +32,17 @@ async def test_a_planted_swap_is_found_with_its_donor_and_the_servers_take_the_n
     assert row.cpu > 0
     assert row.program == program_state()
     assert (off.exit, off.found, off.kind_ok, off.struck) == (3, True, True, 0)
+
+
+def test_an_answer_may_be_that_of_several_in_turn_and_a_donor_may_have_one_itself() -> None:
+    history = [exchange(name, index=place) for place, name in enumerate(("p000000", "p000001", "p000002", "p000003"))]
+    victim, first, second, third = (item.key for item in history)
+    planted = {victim: {first, second}, second: {third}, third: set[str]()}
+    for prompt, told in (("p000001", "right"), ("p000002", "right"), ("p000003", "right"), ("p000009", "wrong")):
+        donor = Donor(prompt=prompt, channel="user", span="x", when="concurrent")
+        found = finding("bleed", "concurrent", "certain").model_copy(update={"exchange": victim, "donor": donor})
+        assert donors_of([found], planted, history) == {told: 1}
+    assert donors_of([found.model_copy(update={"exchange": third})], planted, history) == {}
 
 
 def test_the_command_keeps_its_results_and_goes_on(tmp_path: Path) -> None:
