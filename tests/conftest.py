@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from fuzzer.traffic.pauses import shorten_pauses
+
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than there are cores: a gate waits for its servers half of the time."""
-    return (os.cpu_count() or 1) + 1
+    """Two workers more than there are cores: a gate waits for its servers half of the time."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.fixture
@@ -41,3 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("real_engine"):
             item.add_marker(pytest.mark.xdist_group("real-engine"))
     items.sort(key=lambda item: item.get_closest_marker("real_engine") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Five thousand tests and their modules need not be looked through each time that garbage is collected."""
+    shorten_pauses()
