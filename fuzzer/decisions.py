@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fuzzer.achieved import not_reached
+from fuzzer.achieved import not_reached, other_traffic
+from fuzzer.history.records import Arm
 from fuzzer.judge import Judge
 from fuzzer.judge.calibration import calibration_key
 from fuzzer.judge.groups import Group
 from fuzzer.judge.residue import stale
 from fuzzer.judge.tally import ArmTally, CellTally
 from fuzzer.oracles.health import collapsed
+from fuzzer.oracles.service import LEAK
 from fuzzer.plan import SEQUENTIAL_CAP, Cell, Endpoint, Plan, Policy
 from fuzzer.stats import Sprt, clopper_pearson_lower, clopper_pearson_upper, holm, mcnemar, requests_needed
 from fuzzer.summary import CellStatus, NoiseFloor, Reason, ReasonCode
@@ -28,7 +30,7 @@ UNITS = {"request": "answers", "round": "rounds", "prompt": "prompts"}
 VACUOUS: tuple[ReasonCode, ...] = (
     "no-speculation", "concurrency-not-reached", "restarted", "changed", "rate-limited", "other-traffic",
 )  # fmt: skip
-LEAK = "still-running"  # of the service faults, the one that is certain by itself
+_ARMS: tuple[Arm, ...] = ("candidate", "reference")
 BREAKING_KINDS = ("bleed", "corruption", "self-consistency")
 
 
@@ -347,15 +349,14 @@ def _vacuity(judge: Judge, cell: Cell, decision: CellDecision) -> None:
     if judge.plan.policy.require_speculation:
         opens.append(("no-speculation", _not_drafting(judge, cell)))
     arms = (tally.candidate, tally.reference) if judge.plan.references else (tally.candidate,)
-    for name, arm in zip(("candidate", "reference"), arms, strict=False):
+    for name, arm in zip(_ARMS, arms, strict=False):
         if arm.restarted:
             opens.append(("restarted", f"the {name} was restarted in mid-run: its counters or its process began anew"))
         if arm.changed:
             opens.append(("changed", f"the {name} is no longer the server that it was: its {arm.changed}"))
         if arm.limited:
             opens.append(("rate-limited", _limited(arm, name)))
-        if arm.others:
-            opens.append(("other-traffic", _others(arm, name)))
+        opens.append(("other-traffic", other_traffic(judge, cell, name)))
         opens.append(("concurrency-not-reached", not_reached(arm, cell, name)))
     opens.extend(_reference_unfit(tally))
     decision.opens.extend(Reason(code=code, cell=cell.key, message=text) for code, text in opens if text)
@@ -365,13 +366,6 @@ def _limited(arm: ArmTally, name: str) -> str:
     return (
         f"the {name} refused {arm.limited} requests by number (HTTP 429), and none of them was sent again: raise the "
         "limit, go round the gateway that sets it, or lower --concurrency"
-    )
-
-
-def _others(arm: ArmTally, name: str) -> str:
-    return (
-        f"somebody else uses the {name}: {arm.others} of their requests ran and generated while this run sent none, so "
-        "what was in flight is not known: give the gate servers of its own"
     )
 
 

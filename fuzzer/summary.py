@@ -203,7 +203,7 @@ class ArmCounts(_Model):
 
 
 class Achieved(_Model):
-    """The concurrency achieved; ``share_at_n`` is the share of the time, or of the releases, at the profile.
+    """The concurrency achieved; ``share_at_n`` is the share of the time at the profile, or of it which met at barriers.
 
     ``histogram`` maps a number in flight at the client to seconds, ``server_histogram`` a number running at the server
     to the samples that said so while N were in flight. ``pool_usage`` is the largest share of the KV pool seen in use.

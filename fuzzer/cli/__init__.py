@@ -7,14 +7,12 @@ import traceback
 
 from fuzzer.cli.app import app
 from fuzzer.errors import SpecfuzzError
-from fuzzer.traffic.pauses import shorten_pauses
 
 BUG = 70  # EX_SOFTWARE
 
 
 def main() -> None:
     """Run the command line; a SpecfuzzError becomes one line on stderr and its exit status."""
-    shorten_pauses()
     try:
         app()
     except SpecfuzzError as error:

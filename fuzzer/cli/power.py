@@ -42,7 +42,7 @@ def power(
     Exit status: 0 nothing falls short, 1 something does, 2 usage, 4 a process that was measuring died, 130 stopped.
     What falls short, and is named at the end of the tables: a fault that a run did not find; one with no finding of a
     kind that it is declared to show in more than 2 runs, or in all; a wrong donor as often; a fault that needs a
-    schedule and was found in a plain closed loop; a clean pair that failed.
+    schedule and was found in a plain closed loop; a clean pair that failed, or more than 2 left undecided.
     """
     from fuzzer.power.jobs import chosen, clean_jobs, fault_jobs, missing, named_schedules
     from fuzzer.power.results import check_markdown, load
@@ -60,7 +60,8 @@ def power(
     todo = missing(wanted, kept.rows)
     typer.echo(f"{len(wanted) - len(todo)} of {len(wanted)} runs are there already, {len(todo)} are to do", err=True)
     try:
-        _measure(todo, jobs, out)
+        if todo:
+            _measure(wanted, jobs, out)
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from here", err=True)
         raise typer.Exit(INTERRUPTED) from None
@@ -85,17 +86,18 @@ def power(
         raise typer.Exit(1)
 
 
-def _measure(todo: Sequence[Job], jobs: int, out: Path) -> None:
+def _measure(wanted: Sequence[Job], jobs: int, out: Path) -> None:
     """Run what is missing, keeping each row as it comes; no other process may write the file meanwhile."""
-    from fuzzer.power.results import append, writing
+    from fuzzer.power.jobs import missing
+    from fuzzer.power.results import append, load, writing
     from fuzzer.power.workers import measured
 
-    if not todo:
-        return
-    with writing(out) as file, closing(measured(todo, jobs)) as rows:
-        for done, row in enumerate(rows, 1):
-            append(file, row)
-            typer.echo(f"{done}/{len(todo)} {_line(row)}", err=True)
+    with writing(out) as file:
+        todo = missing(wanted, load(out).rows)  # now that nobody else adds to them
+        with closing(measured(todo, jobs)) as rows:
+            for done, row in enumerate(rows, 1):
+                append(file, row)
+                typer.echo(f"{done}/{len(todo)} {_line(row)}", err=True)
 
 
 def _line(row: Row) -> str:

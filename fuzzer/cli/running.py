@@ -26,6 +26,7 @@ from fuzzer.repro.collect import BundleFiles
 from fuzzer.run import Run, resume, run_gate
 from fuzzer.run import rejudge as judge_again
 from fuzzer.summary import Summary
+from fuzzer.traffic.pauses import shorten_pauses
 
 
 def gate_and_report(plan: Plan, *, out: Path, manner: Manner) -> int:
@@ -93,6 +94,7 @@ def dry(plan: Plan, *, as_json: bool) -> None:
 
 
 def _run(start: Callable[[list[Listener]], Run], manner: Manner) -> int:
+    shorten_pauses()
     with listening(manner) as listeners:
         run = start(listeners)
     if manner.json:

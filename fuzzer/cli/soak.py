@@ -153,6 +153,7 @@ def _run(
     from fuzzer.soak.conduct import soak as conduct
     from fuzzer.soak.telling import show_night
     from fuzzer.soak.watching import watching
+    from fuzzer.traffic.pauses import shorten_pauses
 
     table = header_table(headers)
 
@@ -164,4 +165,5 @@ def _run(
                 signal.signal(sign, signal.SIG_IGN)
             return directory, night
 
+    shorten_pauses()
     return show_night(*anyio.run(run), as_json=as_json, quiet=quiet)

@@ -266,10 +266,11 @@ class Counters(Record):
 class Stage(Record):
     """One drive phase on one endpoint has ended: what concurrency it achieved, and the engine's counters around it.
 
-    ``share_at_n`` is the share of the time (closed loop) or of the releases (barriers) with exactly the profile's
-    number in flight, from 0 to 1. ``histogram`` maps an in-flight count to seconds spent at it. ``server_running``
-    holds the sampled numbers of running requests, ``server_waiting`` the most that were seen waiting beside them,
-    ``pool_usage`` the largest share of the KV pool seen in use (0 to 1). ``version`` is the engine's, at the end.
+    ``share_at_n`` is the share of the time (closed loop) with exactly the profile's number in flight, from 0 to 1,
+    or the share of that number which met at barriers. ``histogram`` maps an in-flight count to seconds spent at it.
+    ``server_running`` holds the sampled numbers of running requests, ``server_waiting`` the most that were seen
+    waiting beside them, ``pool_usage`` the largest share of the KV pool seen in use (0 to 1). ``version`` is the
+    engine's, at the end.
     """
 
     type: Literal["stage"] = "stage"

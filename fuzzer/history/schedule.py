@@ -186,7 +186,8 @@ class Deviations(Sparse):
     nothing more to send while victims were still to come (filler stood in), ``unsent`` planned neighbours that were not
     needed. ``refused`` neighbours were refused by the engine for what they ask. ``reused`` requests went over a
     connection that had served another. ``still_running`` requests ran on at the engine two seconds after the last one
-    had ended or had been broken off.
+    had ended or had been broken off. ``others`` are requests of somebody else's: they ran, and the engine generated,
+    before the first of the stage was sent.
     """
 
     late_sends: int = 0
@@ -198,6 +199,7 @@ class Deviations(Sparse):
     refused: int = 0
     reused: int = 0
     still_running: int = 0
+    others: int = 0
 
 
 NO_DEVIATIONS = Deviations()

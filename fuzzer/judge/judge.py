@@ -242,7 +242,7 @@ class Judge:
         context = self._context(batch, self._so_far.setdefault(block.cell, Counter()))
         context.told = Told(scored, {exchange.key: exchange for exchange in batch}).of
         self._scan(batch, context)
-        for finding in still_running(self._stages.pop(key, {}), self.company.broken):
+        for finding in still_running(self._stages.pop(key, {}), batch):
             self._found(finding)
         self._learn(batch, context)
         if block.cell in self.cells:

@@ -278,7 +278,8 @@ class CellTally:
     @property
     def upset(self) -> bool:
         """Whether a server was not the same all the time, or would not take the load: such a cell decides nothing."""
-        return any(arm.restarted or arm.changed or arm.limited for arm in (self.candidate, self.reference))
+        arms = (self.candidate, self.reference)
+        return any(arm.restarted or arm.changed or arm.limited or arm.others for arm in arms)
 
     @property
     def k(self) -> int:

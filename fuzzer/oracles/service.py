@@ -6,7 +6,7 @@ lost to a crash of this program, or broken off by a schedule, is no fault of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
 
@@ -15,7 +15,9 @@ from fuzzer.history.records import Arm, Exchange, Outcome, Received, Stage
 from fuzzer.oracles.build import excerpt, finding, label, quote
 from fuzzer.oracles.context import Batch, Context
 
+LEAK = "still-running"  # of the service faults, the one that is certain by itself
 _HANGS: tuple[Outcome, ...] = ("timeout-read", "timeout-total")
+_LEFT: tuple[Outcome, ...] = (*_HANGS, "cancelled", "disconnect", "truncated-stream", "too-large")
 
 
 def judge(batch: Batch, context: Context) -> Iterator[Finding]:
@@ -37,11 +39,11 @@ def _expected(exchange: Exchange, received: Received, pair: Exchange | None) -> 
     return received.outcome == "cancelled" or (refused and not (pair is not None and pair.ok))
 
 
-def still_running(stages: Mapping[Arm, Stage], broken: Set[tuple[Arm, str]]) -> Iterator[Finding]:
+def still_running(stages: Mapping[Arm, Stage], batch: Batch) -> Iterator[Finding]:
     """Servers that go on running what their clients have broken off, or have got the end of.
 
-    Certain where the other arm, sent the same, runs nothing any more, and where something was broken off (``broken``
-    holds those endpoints): what else runs may be somebody else's.
+    Certain where the other arm, sent the same, runs nothing any more, and where no more run on than were left without
+    their end: what else runs may be somebody else's. An engine that only counts while it works must have worked since.
     """
     for arm, stage in stages.items():
         count = stage.deviations.still_running
@@ -50,11 +52,11 @@ def still_running(stages: Mapping[Arm, Stage], broken: Set[tuple[Arm, str]]) -> 
         where = label(arm, stage.endpoint)
         others = [other for name, other in stages.items() if name != arm]
         spared = bool(others) and not any(other.deviations.still_running for other in others)
-        left = (arm, stage.endpoint) in broken
+        left = _may_run_on(arm, stage, batch)
         yield Finding(
-            key=dedupe_key("service", "still-running", where),
+            key=dedupe_key("service", LEAK, where),
             kind="service",
-            sub_kind="still-running",
+            sub_kind=LEAK,
             certainty="certain" if spared and left else "likely",
             arm=arm,
             endpoint=stage.endpoint,
@@ -65,6 +67,21 @@ def still_running(stages: Mapping[Arm, Stage], broken: Set[tuple[Arm, str]]) -> 
             summary=f"{where}: {count} requests still run two seconds after the last one was over or broken off",
             evidence={"still_running": count, "cancelled": stage.deviations.cancelled},
         )
+
+
+def unended(exchange: Exchange) -> bool:
+    """Whether a request may still run at its server, although nobody waits for it."""
+    return exchange.received is None or exchange.received.outcome in _LEFT
+
+
+def _may_run_on(arm: Arm, stage: Stage, batch: Batch) -> bool:
+    """Whether what runs after a stage can be what the stage has left behind, and nothing else."""
+    own = [exchange for exchange in batch if exchange.sent.arm == arm]
+    left = [exchange for exchange in own if unended(exchange)]
+    before = int(stage.before.running or 0) if stage.before is not None else 0
+    worked = max((item.received.end_ns for item in own if item.received is not None and item.ok), default=0)
+    broken = max((item.received.end_ns for item in left if item.received is not None), default=0)
+    return 0 < stage.deviations.still_running - before <= len(left) and worked > broken
 
 
 def _failed(exchange: Exchange, received: Received, pair: Exchange | None) -> Finding:

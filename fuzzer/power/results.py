@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,10 +86,10 @@ def check_writable(option: str, path: Path) -> None:
     """UsageError unless the file can be written; it stays as it is, and is not made."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = not path.exists()
-        path.open("ab").close()
-        if fresh:
-            path.unlink()
+        if path.exists():
+            path.open("ab").close()
+        else:  # its like may be made there: this very one may be another process's a moment later
+            tempfile.TemporaryFile(dir=path.parent).close()
     except OSError as error:
         raise unwritable(option, path, error) from error
 

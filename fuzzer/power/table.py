@@ -188,8 +188,12 @@ def shortfalls(rows: Sequence[Row]) -> list[str]:
                 told.append(f"{name} names the right donor in {line.donor}")
         if line.plain and line.plain.k:
             told.append(f"{line.fault}, which needs {needs}, is found by a plain closed loop in {line.plain}")
-    alarms = [line for line in clean_lines(rows) if line.alarms.k]
-    return told + [f"a clean pair fails under {line.schedule} in {line.alarms}" for line in alarms]
+    for clean in clean_lines(rows):
+        if clean.alarms.k:
+            told.append(f"a clean pair fails under {clean.schedule} in {clean.alarms}")
+        if clean.undecided.k > min(ALLOWED, clean.undecided.n - 1):
+            told.append(f"a clean pair is left undecided under {clean.schedule} in {clean.undecided}")
+    return told
 
 
 def _short(share: Share) -> bool:
@@ -250,7 +254,8 @@ alarms."""
 
 _REQUIRED = f"""Every fault is found in all its runs, with a declared kind in all but {ALLOWED} and the right donor,
 where one is named, in all but {ALLOWED} (and in one at least). A fault that needs a schedule is required under that
-one, and is never found by a plain closed loop. No clean pair fails."""
+one, and is never found by a plain closed loop. No clean pair fails, and no more than {ALLOWED} of a kind of traffic
+are left undecided (never all)."""
 
 
 def _fault_table(lines: Sequence[FaultLine]) -> list[str]:

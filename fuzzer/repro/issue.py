@@ -255,7 +255,7 @@ def _counters(bundle: Bundle) -> str:
     for stage in bundle.stages:
         lines.append(
             f"- {stage.arm}: {stage.min_in_flight} to {stage.max_in_flight} in flight at the client, "
-            f"{percent(stage.share_at_n)} of the time (of barriers: in that share of them) as many as planned"
+            f"{percent(stage.share_at_n)} of the time as many as planned (of barriers: so many of them met)"
         )
         if stage.before is not None and stage.after is not None:
             lines[-1] += f"; the engine's own counters: {_moved(stage.before, stage.after)}"

@@ -28,6 +28,7 @@ from fuzzer.wire.clock import now_ns
 SAMPLE_SECONDS = 0.25  # how often a server is asked for its running requests during a stage
 SETTLE_SECONDS = 2.0  # how long a server may take to notice that the last request is over
 SETTLE_STEP = 0.05
+WATCH_SECONDS = 0.5  # how long a server that says it is busy is watched before a stage: does it generate?
 
 
 class Driver:
@@ -83,7 +84,7 @@ class _StageRun:
         self.current: ReleaseRun | None = None
 
     async def run(self) -> list[Exchange]:
-        before = await self.line.client.counters()
+        before = await self._watched()
         started = now_ns()
         async with anyio.create_task_group() as tasks:
             if before is not None and before.running is not None:
@@ -119,6 +120,17 @@ class _StageRun:
 
     def _full(self) -> bool:
         return self.current is not None and self.current.gauge.count >= self.spec.concurrency
+
+    async def _watched(self) -> Counters | None:
+        """The server's counters before anything is sent; what it generates meanwhile is for somebody else."""
+        first = last = await self.line.client.counters()
+        with anyio.move_on_after(WATCH_SECONDS):
+            while first is not None and last is not None and last.running and not self.ledger.others:
+                await anyio.sleep(SETTLE_STEP)
+                last = await self.line.client.counters() or last
+                if (last.generated_tokens or 0) > (first.generated_tokens or 0):
+                    self.ledger.others = int(last.running or 0)
+        return last
 
     async def _settled(self) -> Counters | None:
         """The server's counters once it has nothing left to run, or what it says after two seconds of waiting."""

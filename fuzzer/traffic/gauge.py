@@ -47,7 +47,7 @@ class Gauge:
         flights = [Flight(count, count, count) for _ in keys]
         self._flights.update(zip(keys, flights, strict=True))
         if count > self.peak:
-            self.peak, self._at_peak = count, set(self._flights)
+            self.peak, self._at_peak, self._first_end = count, set(self._flights), None
         if count >= self.width and self._since is None and not self._stopped:
             self._since = now
         return flights
@@ -83,9 +83,9 @@ class Gauge:
             self._at_peak.discard(key)
 
     @property
-    def met(self) -> bool:
-        """Whether ``width`` requests were in flight together, those left out that came too late."""
-        return len(self._at_peak) >= self.width
+    def met(self) -> float:
+        """The share of ``width`` requests that were in flight together, from 0 to 1, those left out that came late."""
+        return min(len(self._at_peak) / self.width, 1.0)
 
     def share(self) -> float:
         """The share of the time, from 0 to 1, with exactly ``width`` in flight; 0 if it was never reached."""

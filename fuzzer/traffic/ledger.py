@@ -50,7 +50,7 @@ class Ledger:
         self.means = means
         self.histogram: Counter[int] = Counter()
         self.least = self.most = 0
-        self.still_running = 0
+        self.still_running = self.others = 0
         self.early_ends = self.unsent = 0
         self._line = line
         self._exchanges: dict[str, Exchange] = {}
@@ -66,7 +66,7 @@ class Ledger:
 
     @property
     def share(self) -> float:
-        """The share of the time, or of the releases, with exactly the profile's number in flight."""
+        """The share of the time with exactly the profile's number in flight, or of that which met at barriers."""
         return sum(self._shares) / len(self._shares) if self._shares else 1.0
 
     def job(self, index: int, round_: int | None, send: Send, width: int, after: str) -> Job:
@@ -159,7 +159,7 @@ class Ledger:
     def account(self, gauge: Gauge, *, keep_full: bool) -> None:
         """A release is over."""
         self.histogram.update(gauge.histogram)
-        self._shares.append(gauge.share() if keep_full else float(gauge.met))
+        self._shares.append(gauge.share() if keep_full else gauge.met)
 
     def deviations(self) -> Deviations:
         """Where the stage departed from its schedule."""
@@ -168,6 +168,7 @@ class Ledger:
             early_ends=self.early_ends,
             unsent=self.unsent,
             still_running=self.still_running,
+            others=self.others,
             **self._counts,
         )
 

@@ -1,48 +1,56 @@
-"""Whose requests a server runs while this run has none in flight: somebody else's, its own that leak, or nobody's."""
+"""Whose requests a server runs before a stage: somebody else's, or what this run has left there itself."""
 
 from __future__ import annotations
 
 from fuzzer.history.records import Counters, Stage
+from fuzzer.history.schedule import Deviations
 from fuzzer.judge.company import Company
 from tests.oracles.factory import exchange
 
 END = ("candidate", "candidate")
 
 
-def stage(before: tuple[float, float], after: tuple[float, float]) -> Stage:
-    """A stage with the running requests and generated tokens around it."""
-    counters = [Counters(at_ns=0, running=running, generated_tokens=made) for running, made in (before, after)]
+def stage(others: int, before: float = 0, after: float = 0) -> Stage:
+    """A stage before which so many ran that were not of it; ``before`` and ``after`` it so many ran at all."""
+    counters = [Counters(at_ns=0, running=running) for running in (before or others, after)]
     return Stage(
         key="k", cell="c", arm="candidate", endpoint="candidate", phase="measure", block=0, concurrency=8,
         share_at_n=1, min_in_flight=8, max_in_flight=8, seconds=1, before=counters[0], after=counters[1],
+        deviations=Deviations(others=others),
     )  # fmt: skip
 
 
-def test_what_runs_and_generates_between_stages_is_somebody_elses() -> None:
+def test_what_runs_before_a_stage_is_somebody_elses() -> None:
     company = Company()
-    assert company.stage(stage((0, 0), (0, 100))) == 0
-    assert company.stage(stage((2, 130), (1, 300))) == 2
-    assert company.seen == {END: 2}
+    assert [company.stage(stage(others)) for others in (0, 2, 1)] == [0, 2, 1]
+    assert company.seen == {END: {"c": 2}}
 
 
-def test_a_gauge_that_stands_still_and_tokens_that_are_counted_late_are_nobodys() -> None:
+def test_what_a_stage_left_behind_may_run_before_the_next_until_nothing_runs() -> None:
     company = Company()
-    told = [stage((0, 0), (3, 100)), stage((3, 100), (0, 200)), stage((0, 210), (0, 300))]
-    assert [company.stage(one) for one in told] == [0, 0, 0]
-    assert not company.seen
-
-
-def test_what_was_broken_off_may_run_on() -> None:
-    company = Company()
-    company.stage(stage((0, 0), (0, 100)))
-    company.exchange(exchange("p000000", "", outcome="refused"))
-    assert not company.broken
     company.exchange(exchange("p000000", "", outcome="cancelled"))
-    assert company.stage(stage((2, 130), (2, 300))) == 0
-    assert (company.broken, company.seen) == ({END}, {})
+    assert company.stage(stage(0, after=1)) == 0
+    assert company.stage(stage(1, after=1)) == 0
+    assert not company.seen
+    assert company.stage(stage(0)) == 0
+    assert company.stage(stage(1)) == 1
 
 
-def test_an_engine_that_began_anew_tells_nothing_of_before() -> None:
+def test_what_is_broken_off_in_a_stage_did_not_run_before_it() -> None:
     company = Company()
-    company.stage(stage((0, 0), (0, 100)))
-    assert company.stage(stage((1, 20), (0, 300))) == 0
+    company.exchange(exchange("p000000", "", outcome="timeout-total"))
+    assert company.stage(stage(1, after=1)) == 1
+
+
+def test_what_was_lost_with_its_process_may_run_before_the_next_stage_already() -> None:
+    company = Company()
+    company.exchange(exchange("p000000", lost=True))
+    assert company.stage(stage(1, after=1)) == 0
+
+
+def test_what_a_server_refused_leaves_nothing_behind() -> None:
+    company = Company()
+    for outcome in ("refused", "overloaded", "server-error", "connect", "ok"):
+        company.exchange(exchange("p000000", "", outcome=outcome))
+    company.stage(stage(0, after=1))
+    assert company.stage(stage(1)) == 1
