@@ -80,8 +80,10 @@ def _may_run_on(arm: Arm, stage: Stage, batch: Batch) -> bool:
     left = [exchange for exchange in own if unended(exchange)]
     before = int(stage.before.running or 0) if stage.before is not None else 0
     worked = max((item.received.end_ns for item in own if item.received is not None and item.ok), default=0)
-    broken = max((item.received.end_ns for item in left if item.received is not None), default=0)
-    return 0 < stage.deviations.still_running - before <= len(left) and worked > broken
+    broken = [
+        item.received.end_ns for item in left if item.received is not None and item.received.outcome not in _HANGS
+    ]
+    return 0 < stage.deviations.still_running - before <= len(left) and worked > max(broken, default=0)
 
 
 def _failed(exchange: Exchange, received: Received, pair: Exchange | None) -> Finding:

@@ -76,6 +76,7 @@ def test_more_than_was_broken_off_or_nothing_new_is_no_leak_for_certain() -> Non
 
 def test_an_engine_that_has_done_nothing_since_the_last_cancel_may_not_have_counted_it() -> None:
     assert Leak(1, outcomes=("ok", "ok", "cancelled")).certainties == ["likely"]
+    assert Leak(1, outcomes=("ok", "ok", "timeout-total")).certainties == ["certain"]
 
 
 def test_where_somebody_else_is_seen_what_runs_on_may_be_theirs_and_nothing_passes() -> None:
