@@ -12,8 +12,8 @@ from fuzzer.traffic.pauses import shorten_pauses
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two workers more than there are cores: a gate waits for its servers half of the time."""
-    return (os.cpu_count() or 1) + 2
+    """One worker more than there are cores: a gate waits for its servers half of the time, and starves with two more."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture
