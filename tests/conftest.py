@@ -12,7 +12,7 @@ from fuzzer.traffic.pauses import shorten_pauses
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than there are cores: a gate waits for its servers half of the time, and starves with two more."""
+    """One worker more than there are cores: gates wait for their servers half of the time, and starve with two."""
     return (os.cpu_count() or 1) + 1
 
 
