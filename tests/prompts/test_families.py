@@ -53,7 +53,8 @@ def test_another_prompts_answer_is_wrong(prompt: Prompt, other: Prompt) -> None:
     assume(prompt.id != other.id and not _same_number(prompt, other))  # the same index draws the same names
     grade = check(prompt, other.answer)
     assert grade.value == "wrong"
-    assert grade.sub_kind in ("another-question", "wrong-value")
+    # the same number in another language is the right word in the wrong one
+    assert grade.sub_kind in ("another-question", "wrong-value", "dropped-constraint")
 
 
 @given(st.sampled_from(KINDS), st.integers(0, 2**32))
